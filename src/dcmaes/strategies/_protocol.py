@@ -1,0 +1,149 @@
+"""What a search strategy is: a frozen state and pure functions that start, sample and update it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcmaes._validation import FloatArray, IntArray
+from dcmaes.space import Sites
+
+State = TypeVar("State")
+
+
+@dataclass(frozen=True)
+class Evaluations:
+    """Coded points with what is known of them, in the order in which they were told.
+
+    Attributes
+    ----------
+    x : array of shape (n, d)
+        Coded points.
+    value : array of shape (n,)
+        Values to be minimized; NaN where there is none (a failure, or a point excluded by a cheap constraint).
+    violation : array of shape (n,)
+        Total constraint violation: 0 where feasible, infinite where the evaluation failed.
+
+    >>> told = Evaluations(np.zeros((3, 1)), np.array([2.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0]))
+    >>> told.order()
+    array([1, 0, 2])
+    """
+
+    x: FloatArray
+    value: FloatArray
+    violation: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def order(self) -> IntArray:
+        """Return positions, best first: feasible by value, infeasible by violation, failures last, ties as told."""
+        return np.lexsort((self.value, self.violation))
+
+    @staticmethod
+    def empty(dimension: int) -> Evaluations:
+        """Return no evaluations at all.
+
+        >>> len(Evaluations.empty(3))
+        0
+        """
+        return Evaluations(np.empty((0, dimension)), np.empty(0), np.empty(0))
+
+    @staticmethod
+    def join(first: Evaluations, second: Evaluations) -> Evaluations:
+        """Return the evaluations of `first` followed by those of `second`.
+
+        >>> len(Evaluations.join(Evaluations.empty(3), Evaluations.empty(3)))
+        0
+        """
+        return Evaluations(
+            np.concatenate([first.x, second.x]),
+            np.concatenate([first.value, second.value]),
+            np.concatenate([first.violation, second.violation]),
+        )
+
+
+class Known(Protocol):
+    """What a strategy may ask about points while it samples."""
+
+    @property
+    def pending(self) -> FloatArray:
+        """Coded points out for evaluation, shape (k, d)."""
+
+    def contains(self, x: FloatArray) -> NDArray[np.bool_]:
+        """Tell for each row of `x` whether it was evaluated, is out for evaluation, or is known to be excluded."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A search distribution reduced to what can be shown of any of them.
+
+    Attributes
+    ----------
+    mean : array of shape (d,)
+        Mean unit coordinate of each numeric site (see `Sites.coordinate`); NaN for one-of-c sites.
+    deviation : array of shape (d,)
+        Standard deviation in the same unit; NaN for one-of-c sites.
+    probabilities : tuple of d arrays
+        Probability of each state where the strategy keeps one for each state, an empty array elsewhere.
+    correlation : array of shape (d, d) or None
+        Correlation of the sites in the latent space of the distribution; None if the strategy keeps none.
+    step_size : float
+        One number for how far the search is looking, as a fraction of the range.
+    """
+
+    mean: FloatArray
+    deviation: FloatArray
+    probabilities: tuple[FloatArray, ...]
+    correlation: FloatArray | None
+    step_size: float
+
+
+class Strategy(Protocol[State]):
+    """A way to move a distribution over the sites of a space towards good points.
+
+    A strategy object holds options only and is never changed; everything learned is in the state, a frozen
+    dataclass that each update replaces. Randomness comes from the generator passed in, so that the same seed and
+    the same results told in the same order give the same points, bit for bit.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name under which results report the strategy."""
+
+    def init(self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator) -> State:
+        """Return the first state. `start` has the user's starting points, value NaN where not known yet."""
+
+    def batch_size(self, state: State) -> int:
+        """Return how many more samples the next update waits for; at least 1."""
+
+    def sample(self, state: State, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
+        """Return `n` coded points drawn from the search distribution, shape (n, d)."""
+
+    def update(self, state: State, told: Evaluations) -> State:
+        """Return the state after learning from `told`: any number of points, also ones that were never sampled."""
+
+    def convergence(self, state: State) -> str | None:
+        """Return why the search has converged, quoting the number that fired, or None while it has not."""
+
+    def restart(self, state: State, rng: np.random.Generator) -> State | None:
+        """Return a fresh start after convergence, or None when restarts are switched off or used up."""
+
+    def summary(self, state: State) -> Summary:
+        """Return the present search distribution."""
+
+    def interactions(self, state: State) -> FloatArray:
+        """Return the strength with which each pair of sites interacts, symmetric, shape (d, d), zero diagonal."""
+
+    def options(self) -> Mapping[str, Any]:
+        """Return the options as plain data, enough to build an equal strategy."""
+
+    def state_to_dict(self, state: State) -> dict[str, Any]:
+        """Return the state as plain data: numbers, strings, None, arrays, and lists or dicts of those."""
+
+    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> State:
+        """Return the state that `state_to_dict` described, exactly."""
