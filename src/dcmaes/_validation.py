@@ -1,4 +1,4 @@
-"""The vocabulary of argument checks used everywhere: each names the argument, the value and what would be right."""
+"""The argument checks used everywhere: each names the argument, the value and what would be right."""
 
 from __future__ import annotations
 
@@ -38,10 +38,12 @@ def check_number(name: str, value: Any, *, low: float = -math.inf, high: float =
     >>> check_number("step_size", 0.5, low=0.0)
     0.5
     """
-    if isinstance(value, (bool, np.bool_, str, bytes)):
+    if isinstance(value, (bool, np.bool_, str, bytes)) or (isinstance(value, np.ndarray) and value.ndim > 0):
         raise TypeError(f"{name} must be a number, got {value!r}")
     try:
         result = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must be within the range of floating point, got {value!r}") from None
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number, got {value!r}") from None
     if not math.isfinite(result):
@@ -74,7 +76,9 @@ def check_array(name: str, values: ArrayLike, *, shape: tuple[int | None, ...] |
     return result
 
 
-def check_probabilities(name: str, values: ArrayLike, *, shape: tuple[int | None, ...] | None = None) -> FloatArray:
+def check_probabilities(
+    name: str, values: ArrayLike, *, shape: tuple[int | None, ...] | None = None
+) -> FloatArray:
     """Return a fresh array with entries in [0, 1], or raise naming the first offender.
 
     >>> check_probabilities("p", [0.25, 0.75])
@@ -106,7 +110,9 @@ def check_generator(name: str, value: Any) -> np.random.Generator:
     'Generator'
     """
     if not isinstance(value, np.random.Generator):
-        raise TypeError(f"{name} must be a numpy.random.Generator (numpy.random.default_rng(seed)), got {value!r}")
+        raise TypeError(
+            f"{name} must be a numpy.random.Generator (numpy.random.default_rng(seed)), got {value!r}"
+        )
     return value
 
 

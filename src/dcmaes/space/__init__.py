@@ -1,5 +1,19 @@
 """Spaces of points, their variables, and the coded form that strategies see."""
 
 from dcmaes.space._sites import CATEGORY, CONTINUOUS, LATTICE, Sites
+from dcmaes.space._space import Space
+from dcmaes.space._variables import Binary, Categorical, Float, Integer, Ordinal, Variable
 
-__all__ = ["CATEGORY", "CONTINUOUS", "LATTICE", "Sites"]
+__all__ = [
+    "CATEGORY",
+    "CONTINUOUS",
+    "LATTICE",
+    "Binary",
+    "Categorical",
+    "Float",
+    "Integer",
+    "Ordinal",
+    "Sites",
+    "Space",
+    "Variable",
+]

@@ -56,7 +56,8 @@ class Sites:
 
     Examples
     --------
-    >>> sites = Sites([LATTICE, CONTINUOUS], [11, 0], [False, False], [False, True], [0, 1], [10, 100])
+    >>> from dcmaes import Float, Integer, Space
+    >>> sites = Space.array([Integer(0, 10), Float(1.0, 100.0, log=True)]).sites
     >>> sites.coordinate(np.array([5.0, 10.0]))
     array([0.5, 0.5])
     """
@@ -104,7 +105,8 @@ class Sites:
         circle of circumference 1; a continuous site is at (x - low) / (high - low); logarithmic sites are at
         the same fraction of the logarithms. A site with one value is at 0, a category site keeps its index.
 
-        >>> sites = Sites([LATTICE] * 2, [5] * 2, [False] * 2, [False] * 2, [0] * 2, [4] * 2)
+        >>> from dcmaes import Space
+        >>> sites = Space.integers(2, 0, 4).sites
         >>> sites.coordinate(np.array([1.0, 4.0]))
         array([0.25, 1.  ])
         """
@@ -123,7 +125,8 @@ class Sites:
         It is 0 for continuous sites and sites with one value, 1 for category sites. At the last state it is
         the gap to the state before.
 
-        >>> sites = Sites([LATTICE] * 2, [5] * 2, [False] * 2, [False] * 2, [0] * 2, [4] * 2)
+        >>> from dcmaes import Space
+        >>> sites = Space.integers(2, 0, 4).sites
         >>> sites.spacing(np.array([0.3, 0.9]))
         array([0.25, 0.25])
         """
@@ -140,7 +143,8 @@ class Sites:
         Periodic sites wrap. The others reflect: continuous sites at their bounds, lattice sites half a
         spacing beyond their end states, so that state -1 mirrors to state 0, and are then clipped to [0, 1].
 
-        >>> sites = Sites([LATTICE] * 3, [5] * 3, [False] * 3, [False] * 3, [0] * 3, [4] * 3)
+        >>> from dcmaes import Space
+        >>> sites = Space.integers(3, 0, 4).sites
         >>> sites.fold(np.array([-0.25, 1.3, 1.75]))
         array([0.  , 0.95, 0.5 ])
         """
@@ -167,7 +171,8 @@ class Sites:
 
         Examples
         --------
-        >>> sites = Sites([LATTICE] * 2, [5] * 2, [False] * 2, [False] * 2, [0] * 2, [4] * 2)
+        >>> from dcmaes import Space
+        >>> sites = Space.integers(2, 0, 4).sites
         >>> sites.from_coordinate(np.array([0.3, 0.3]), np.array([0.1, 0.9]))
         array([2., 1.])
         """
@@ -188,7 +193,8 @@ class Sites:
         Continuous sites are uniform over their range. Logarithmic sites are uniform in the logarithm, each
         state of a lattice standing for the values that round to it.
 
-        >>> sites = Sites([LATTICE] * 2, [5] * 2, [False] * 2, [False] * 2, [0] * 2, [4] * 2)
+        >>> from dcmaes import Space
+        >>> sites = Space.integers(2, 0, 4).sites
         >>> sites.uniform(np.array([0.0, 0.99]))
         array([0., 4.])
         """
@@ -214,8 +220,10 @@ class Sites:
         position = u * self._scale[cols]
         below = np.floor(position + tolerance)
         state: FloatArray = below + (uniforms + tolerance < position - below)
-        # Above the last state of a circle comes the first one; no other lattice gets there.
-        return np.where(state < self.n_states[cols], state, 0.0)
+        if self._has_circle:
+            # Above the last state of a circle comes the first one; no other lattice gets there.
+            state[state >= self.n_states[cols]] = 0.0
+        return state
 
     def _round_log(self, u: FloatArray, uniforms: FloatArray, cols: slice | IntArray) -> FloatArray:
         tolerance = self._tolerance[cols]
@@ -239,12 +247,15 @@ class Sites:
         return np.where((u < 1.0) & (value < high), np.maximum(value, low), self._end[cols])
 
     def _fold_outside(self, u: FloatArray, site: IntArray) -> FloatArray:
-        margin, width = self._margin[site], self._width[site]
-        # A triangle wave of period 2 width that starts at -margin; fmod is exact.
-        distance = np.fmod(np.abs(u + margin), 2.0 * width)
-        reflected = np.minimum(distance, 2.0 * width - distance) - margin
-        wrapped = u - np.floor(u)
-        folded = np.where(self.periodic[site], np.where(wrapped < 1.0, wrapped, 0.0), reflected)
+        margin, period = self._margin[site], self._period[site]
+        # A triangle wave that starts at -margin; fmod is exact, and slow enough to be left out if it can be.
+        distance = np.abs(u + margin)
+        if (distance > period).any():
+            distance = np.fmod(distance, period)
+        folded = np.minimum(distance, period - distance) - margin
+        if self._has_circle:
+            wrapped = u - np.floor(u)
+            folded = np.where(self.periodic[site], np.where(wrapped < 1.0, wrapped, 0.0), folded)
         clipped: FloatArray = np.clip(folded, 0.0, self._domain_high[site])
         return clipped
 
@@ -280,6 +291,10 @@ class Sites:
     @cached_property
     def _continuous_circle(self) -> Columns:
         return _columns((self.kind == CONTINUOUS) & self.periodic)
+
+    @cached_property
+    def _has_circle(self) -> bool:
+        return bool(self.periodic.any())
 
     @cached_property
     def _offset(self) -> FloatArray:
@@ -329,8 +344,9 @@ class Sites:
         return self._gap_low / 2.0
 
     @cached_property
-    def _width(self) -> FloatArray:
-        return 1.0 + (self._gap_low + self._gap_high) / 2.0
+    def _period(self) -> FloatArray:
+        """Twice the distance between the two mirrors of `fold`."""
+        return 2.0 + self._gap_low + self._gap_high
 
     @cached_property
     def _domain_low(self) -> FloatArray:

@@ -1,0 +1,93 @@
+"""When two choices are the same: equal and of one type, so that 1, True, 1.0 and "1" are four choices."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+
+def identity_key(value: Any) -> Hashable:
+    """Return a hashable key that two values share exactly if they are the same choice.
+
+    Lists, tuples, dicts and arrays compare by their contents, other objects without a hash by identity.
+
+    >>> identity_key([1, "a"]) == identity_key([1, "a"])
+    True
+    >>> identity_key([1, "a"]) == identity_key([True, "a"])
+    False
+    """
+    kind = type(value)
+    if kind in (list, tuple):
+        return (kind, tuple(map(identity_key, value)))
+    if kind is dict:
+        return (kind, frozenset((identity_key(key), identity_key(item)) for key, item in value.items()))
+    if kind is np.ndarray:
+        contents = tuple(map(identity_key, value.ravel().tolist()))
+        return (kind, value.dtype.str, value.shape, contents)
+    if isinstance(value, (float, np.floating)) and value != value:
+        return (kind, "nan")
+    try:
+        hash(value)
+    except TypeError:
+        return (kind, id(value))
+    return (kind, value)
+
+
+def plain_key(value: Any) -> Hashable:
+    """Return a key that is blind to what a file or an array may change: numpy scalars, and 2.0 in place of 2.
+
+    >>> plain_key(np.int64(2)) == plain_key(2) == plain_key(2.0)
+    True
+    >>> plain_key(1) == plain_key(True)
+    False
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if type(value) in (int, float) and value == value:
+        return ("number", value)
+    return identity_key(value)
+
+
+def list_choices(argument: str, values: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the choices in order, or raise if they are none, unordered, or not all different.
+
+    >>> list_choices("choices", ["relu", "gelu"])
+    ('relu', 'gelu')
+    """
+    if isinstance(values, (str, bytes, set, frozenset, Mapping)) or not isinstance(values, Iterable):
+        raise TypeError(f"{argument} must be a list or another sequence in a fixed order, got {values!r}")
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        raise ValueError(f"{argument} must be one-dimensional, got an array of shape {values.shape}")
+    result = tuple(values.tolist() if isinstance(values, np.ndarray) else values)
+    if not result:
+        raise ValueError(f"{argument} must have at least one entry, got {values!r}")
+    seen: set[Hashable] = set()
+    for value in result:
+        key = identity_key(value)
+        if key in seen:
+            raise ValueError(f"{argument} must be different from each other, got {value!r} more than once")
+        seen.add(key)
+    return result
+
+
+class ChoiceIndex:
+    """Finds the position of a choice: the same one first, else the only one that is plainly equal.
+
+    >>> index = ChoiceIndex([1, "1", 2.5])
+    >>> index.find("1"), index.find(np.int64(1)), index.find("2.5")
+    (1, 0, None)
+    """
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self._same = {identity_key(value): i for i, value in enumerate(values)}
+        self._plain: dict[Hashable, int | None] = {}
+        for i, value in enumerate(values):
+            key = plain_key(value)
+            self._plain[key] = None if key in self._plain else i
+
+    def find(self, value: Any) -> int | None:
+        """Return the position of `value`, or None if it is not among the choices."""
+        found = self._same.get(identity_key(value))
+        return self._plain.get(plain_key(value)) if found is None else found

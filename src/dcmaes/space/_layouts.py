@@ -1,0 +1,183 @@
+"""The two forms a point can have: a dict with names, or an array with positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcmaes._validation import FloatArray, IntArray, readonly
+from dcmaes.space._variables import Binary, Categorical, Float, Integer, Ordinal, Variable
+
+
+class Layout(Protocol):
+    """Turns points into coded points and back."""
+
+    def encode_many(self, points: Iterable[Any]) -> FloatArray:
+        """Return the coded points, shape (n, d), or raise naming the variable that is wrong."""
+
+    def decode_many(self, x: FloatArray) -> list[Any]:
+        """Return the points of coded points that have been checked."""
+
+
+def suggestion(word: Any, options: Iterable[str]) -> str:
+    """Return a question that ends an error message, or nothing if no option is close.
+
+    >>> suggestion("lrr", ["lr", "layers"])
+    "; did you mean 'lr'?"
+    """
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, list(options), n=1) if isinstance(word, str) else []
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+class NamedLayout:
+    """Points are dicts: bool for Binary, int for Integer, float for Float, else the given objects."""
+
+    def __init__(self, names: Sequence[str], variables: Sequence[Variable]) -> None:
+        self._variables = dict(zip(names, variables, strict=True))
+
+    def encode_many(self, points: Iterable[Any]) -> FloatArray:
+        """Return the coded points, shape (n, d), or raise naming the variable that is wrong."""
+        rows = [self._encode(point) for point in points]
+        return np.array(rows, dtype=np.float64).reshape(len(rows), len(self._variables))
+
+    def decode_many(self, x: FloatArray) -> list[dict[str, Any]]:
+        """Return one dict for each row of `x`."""
+        if len(x) == 0:
+            return []
+        # Plain Python numbers, a column at a time: faster than numpy for few rows as for many.
+        columns = zip(*x.tolist(), strict=True)
+        values = [v.decode(column) for v, column in zip(self._variables.values(), columns, strict=True)]
+        names = self._variables.keys()
+        return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
+
+    def _encode(self, point: Any) -> list[float]:
+        if not isinstance(point, Mapping):
+            raise TypeError(f"point must be a dict with the names of the space, got {point!r}")
+        for name in point:
+            if name not in self._variables:
+                hint = suggestion(name, self._variables)
+                raise ValueError(f"point has {name!r}, which is not a name of the space{hint}")
+        missing = [repr(name) for name in self._variables if name not in point]
+        if missing:
+            raise ValueError(f"point must have a value for every variable, {', '.join(missing)} missing")
+        return [variable.encode(name, point[name]) for name, variable in self._variables.items()]
+
+
+class PositionalLayout:
+    """Points are 1-D arrays: int64 if every variable is Binary or Integer, float64 otherwise."""
+
+    def __init__(self, variables: Sequence[Variable]) -> None:
+        self._variables = tuple(variables)
+        self._is_integer = all(isinstance(v, (Binary, Integer)) for v in variables)
+        self._accepts_bool = all(isinstance(v, Binary) for v in variables)
+        for i, variable in enumerate(variables):
+            self._check_variable(f"variable {i}", variable)
+        dtype = np.int64 if self._is_integer else np.float64
+        self._dtype = np.dtype(dtype)
+        self._low = np.array([_bounds(v)[0] for v in variables], dtype=dtype)
+        self._high = np.array([_bounds(v)[1] for v in variables], dtype=dtype)
+        # What is added to a state; continuous and ordinal variables do not get their values by adding.
+        self._base = np.array([v.low if isinstance(v, Integer) else 0 for v in variables], dtype=dtype)
+        self._tables = {
+            i: np.array(v.values, dtype=np.float64) for i, v in enumerate(variables) if isinstance(v, Ordinal)
+        }
+        self._stepped: IntArray = np.flatnonzero([isinstance(v, (Binary, Integer)) for v in variables])
+
+    def encode_many(self, points: Iterable[Any]) -> FloatArray:
+        """Return the coded points, shape (n, d), or raise naming the variable that is wrong."""
+        rows = points if isinstance(points, np.ndarray) else list(points)
+        if len(rows) == 0:
+            return np.empty((0, len(self._variables)))
+        for row in rows:
+            self._check_shape(row)
+        values = self._as_numbers(rows)
+        if values is None or not self._are_members(values):
+            # Slow, but says exactly which variable is wrong.
+            coded = [[v.encode(f"point[{i}]", row[i]) for i, v in enumerate(self._variables)] for row in rows]
+            return np.array(coded, dtype=np.float64)
+        x: FloatArray = (values - self._base).astype(np.float64) + 0.0
+        for i, table in self._tables.items():
+            x[:, i] = np.argmax(values[:, i, None] == table, axis=1)
+        return x
+
+    def decode_many(self, x: FloatArray) -> list[NDArray[Any]]:
+        """Return one read-only array for each row of `x`."""
+        values = x.astype(self._dtype) + self._base
+        for i, table in self._tables.items():
+            values[:, i] = table[x[:, i].astype(np.int64)]
+        return list(readonly(values))
+
+    def _check_shape(self, point: Any) -> None:
+        wanted = f"point must be an array of shape ({len(self._variables)},)"
+        if not isinstance(point, (np.ndarray, Sequence)) or isinstance(point, str):
+            raise TypeError(f"{wanted}, got {point!r}")
+        shape = point.shape if isinstance(point, np.ndarray) else (len(point),)
+        if shape != (len(self._variables),):
+            raise ValueError(f"{wanted}, got shape {shape}")
+
+    def _as_numbers(self, rows: Any) -> NDArray[Any] | None:
+        """Return the rows in the type of the points, or None if that might lose something."""
+        try:
+            values = np.asarray(rows)
+        except ValueError:
+            return None
+        if values.dtype.kind not in "biuf" or (values.dtype.kind == "b" and not self._accepts_bool):
+            return None
+        if not self._is_integer:
+            return values.astype(np.float64)
+        if values.dtype.kind == "u" and values.max() > np.uint64(2**63 - 1):
+            return None
+        if values.dtype.kind == "f" and not (np.abs(values) <= 2.0**53).all():
+            return None
+        integers = values.astype(np.int64)
+        return integers if values.dtype.kind != "f" or np.array_equal(integers, values) else None
+
+    def _are_members(self, values: NDArray[Any]) -> bool:
+        if not ((values >= self._low) & (values <= self._high)).all():
+            return False
+        if self._is_integer:
+            return True
+        stepped = values[:, self._stepped]
+        if not np.array_equal(np.floor(stepped), stepped):
+            return False
+        return all(np.isin(values[:, i], table).all() for i, table in self._tables.items())
+
+    def _check_variable(self, name: str, variable: Variable) -> None:
+        if isinstance(variable, Categorical):
+            raise TypeError(
+                f"{name} must be numeric in a space of arrays, got {variable!r}; use Space({{name: ...}})"
+            )
+        limit = 2**63 if self._is_integer else 2**53
+        if isinstance(variable, Integer) and max(abs(variable.low), abs(variable.high)) > limit:
+            raise ValueError(f"{name} must be within +-2**53 in an array of floats, got {variable!r}")
+        if isinstance(variable, Ordinal):
+            for value in variable.values:
+                if isinstance(value, (bool, np.bool_)) or not isinstance(
+                    value, (int, float, np.integer, np.floating)
+                ):
+                    raise TypeError(f"{name} must have numbers as values in a space of arrays, got {value!r}")
+            is_exact = all(map(_is_float64, variable.values))
+            if not is_exact or len(set(map(float, variable.values))) < len(variable.values):
+                raise ValueError(
+                    f"{name} must have values that are different float64 numbers, got {variable!r}"
+                )
+
+
+def _is_float64(number: float) -> bool:
+    try:
+        return float(number) == number
+    except OverflowError:
+        return False
+
+
+def _bounds(variable: Variable) -> tuple[float, float]:
+    if isinstance(variable, (Integer, Float)):
+        return variable.low, variable.high
+    if isinstance(variable, Ordinal):
+        return min(variable.values), max(variable.values)
+    return 0, 1

@@ -1,0 +1,150 @@
+"""Spaces as plain data, the form they have in specification files and saved runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from dcmaes._validation import check_integer
+from dcmaes.space._layouts import suggestion
+from dcmaes.space._variables import Binary, Categorical, Float, Integer, Ordinal, Variable
+
+KINDS: dict[str, type[Variable]] = {
+    "binary": Binary,
+    "integer": Integer,
+    "ordinal": Ordinal,
+    "categorical": Categorical,
+    "float": Float,
+}
+REQUIRED = {
+    "binary": (),
+    "integer": ("low", "high"),
+    "ordinal": ("values",),
+    "categorical": ("choices",),
+    "float": ("low", "high"),
+}
+OPTIONAL = {"integer": ("log", "periodic"), "float": ("log", "periodic")}
+
+
+def space_to_dict(names: Sequence[str] | None, variables: Sequence[Variable]) -> dict[str, Any]:
+    """Return the plain data of a space.
+
+    >>> space_to_dict(None, [Binary(), Binary()])
+    {'array': [{'type': 'binary', 'repeat': 2}]}
+    """
+    if names is not None:
+        return {name: _variable_to_dict(name, v) for name, v in zip(names, variables, strict=True)}
+    runs = [(variable, sum(1 for _ in run)) for variable, run in groupby(variables)]
+    described = [_variable_to_dict(f"run {i}", variable) for i, (variable, _) in enumerate(runs)]
+    for data, (_, n_repeats) in zip(described, runs, strict=True):
+        if n_repeats > 1:
+            data["repeat"] = n_repeats
+    return {"array": described}
+
+
+def space_from_dict(data: Any) -> tuple[list[str] | None, list[Variable]]:
+    """Return the names (None for a positional space) and the variables that plain data describe.
+
+    >>> space_from_dict({"norm": {"type": "binary"}})
+    (['norm'], [Binary()])
+    """
+    if not isinstance(data, Mapping):
+        raise TypeError(f"a space must be described by a dict, got {data!r}")
+    if set(data) == {"array"} and isinstance(data["array"], (list, tuple)):
+        variables: list[Variable] = []
+        for i, entry in enumerate(data["array"]):
+            entry = dict(entry) if isinstance(entry, Mapping) else entry
+            repeat = entry.pop("repeat", 1) if isinstance(entry, dict) else 1
+            variable = _variable_from_dict(f"array[{i}]", entry)
+            variables += [variable] * check_integer(f"array[{i}]: repeat", repeat, low=1)
+        return None, variables
+    return list(data), [_variable_from_dict(repr(name), entry) for name, entry in data.items()]
+
+
+def _variable_to_dict(name: str, variable: Variable) -> dict[str, Any]:
+    kind = type(variable).__name__.lower()
+    data: dict[str, Any] = {"type": kind}
+    for key in REQUIRED[kind]:
+        value = getattr(variable, key)
+        is_listed = key in ("values", "choices")
+        data[key] = [_value_to_plain(name, entry) for entry in value] if is_listed else value
+    data.update({key: True for key in OPTIONAL.get(kind, ()) if getattr(variable, key)})
+    return data
+
+
+def _variable_from_dict(name: str, data: Any) -> Variable:
+    if not isinstance(data, Mapping):
+        raise TypeError(
+            f"{name} must be a table such as {{type = 'integer', low = 0, high = 9}}, got {data!r}"
+        )
+    kind = data.get("type")
+    if not isinstance(kind, str) or kind not in KINDS:
+        wanted = f"{name}: type must be one of {', '.join(map(repr, KINDS))}"
+        raise ValueError(f"{wanted}; got {kind!r}{suggestion(kind, KINDS)}")
+    allowed = (*REQUIRED[kind], *OPTIONAL.get(kind, ()))
+    for key in data:
+        if key not in ("type", *allowed):
+            known = f"known: {', '.join(allowed)}" if allowed else "it has none"
+            raise ValueError(
+                f"{name}: {key!r} is not a key of type {kind!r} ({known}){suggestion(key, allowed)}"
+            )
+    for key in REQUIRED[kind]:
+        if key not in data:
+            raise ValueError(f"{name}: {key!r} is missing, which type {kind!r} needs")
+    arguments = {key: data[key] for key in allowed if key in data}
+    try:
+        for key in ("values", "choices"):
+            if isinstance(arguments.get(key), (list, tuple)):
+                arguments[key] = [_value_from_plain(value) for value in arguments[key]]
+        return KINDS[kind](**arguments)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: {error}") from None
+
+
+def _value_to_plain(name: str, value: Any) -> Any:
+    """Return a choice as plain data: itself where JSON keeps its type, otherwise a dict with its type."""
+    if type(value) is float and not math.isfinite(value):
+        return {"float": repr(value)}
+    if value is None or type(value) in (str, int, float, bool):
+        return value
+    if type(value) is list:
+        return [_value_to_plain(name, entry) for entry in value]
+    if type(value) is tuple:
+        return {"tuple": [_value_to_plain(name, entry) for entry in value]}
+    if isinstance(value, (np.bool_, np.integer, np.floating)) and value.dtype.itemsize <= 8:
+        return {value.dtype.name: _value_to_plain(name, value.item())}
+    raise TypeError(
+        f"{name!r} cannot be written as plain data because of {value!r}: only None, strings, numbers, and "
+        "lists or tuples of those can; use names as choices, and look the objects up in the objective"
+    )
+
+
+def _value_from_plain(data: Any) -> Any:
+    if isinstance(data, list):
+        return [_value_from_plain(entry) for entry in data]
+    if not isinstance(data, Mapping):
+        return data
+    if len(data) == 1:
+        ((kind, content),) = data.items()
+        if kind == "float" and content in ("inf", "-inf", "nan"):
+            return float(content)
+        if kind == "tuple" and isinstance(content, list):
+            return tuple(_value_from_plain(entry) for entry in content)
+        if kind in _NUMPY_TYPES:
+            return _NUMPY_TYPES[kind](_value_from_plain(content))
+    raise ValueError(
+        f"a value must be None, a string, a number, a list or {{'tuple': [...]}}, got {dict(data)!r}"
+    )
+
+
+_NUMPY_TYPES: dict[Any, Any] = {
+    np.dtype(kind).name: kind
+    for kind in (
+        *(np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
+        *(np.float16, np.float32, np.float64),
+    )
+}

@@ -1,0 +1,303 @@
+"""Spaces: what a point looks like, and how it becomes a vector of numbers and comes back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dcmaes._validation import FloatArray, check_generator, check_integer
+from dcmaes.space._layouts import Layout, NamedLayout, PositionalLayout
+from dcmaes.space._serialization import space_from_dict, space_to_dict
+from dcmaes.space._sites import CONTINUOUS, Sites
+from dcmaes.space._variables import Binary, Integer, Variable
+
+
+class Space:
+    """The points among which to search.
+
+    A named space has dicts as points: `Space({"lr": Float(0.0, 1.0), ...})`. A positional space has 1-D numpy
+    arrays as points: `Space.binary`, `Space.integers`, `Space.array`. A space never changes.
+
+    Parameters
+    ----------
+    variables : mapping of str to variable, or iterable of (name, variable) pairs
+        The variables with their names, in the order in which points and reports will have them.
+
+    Examples
+    --------
+    >>> from dcmaes import Categorical, Float, Integer, Space
+    >>> space = Space({"layers": Integer(1, 8), "act": Categorical(["relu", "gelu"])})
+    >>> space.dimension, space.size
+    (2, 16)
+    >>> space.contains({"layers": 3, "act": "gelu"})
+    True
+    >>> Space.array([Integer(0, 9), Float(-5.0, 5.0)]).sample(np.random.default_rng(0), 1)
+    [array([ 6.        , -2.30213286])]
+    """
+
+    _variables: tuple[Variable, ...]
+    _names: tuple[str, ...] | None
+    _layout: Layout
+    _sites: Sites
+
+    def __init__(self, variables: Mapping[str, Variable] | Iterable[tuple[str, Variable]]) -> None:
+        pairs = _pairs(variables)
+        seen = set()
+        for name, variable in pairs:
+            if not isinstance(name, str) or not name:
+                raise TypeError(
+                    f"names must be strings of at least one character, got {name!r} for {variable!r}"
+                )
+            if name in seen:
+                raise ValueError(f"names must be different from each other, got {name!r} more than once")
+            seen.add(name)
+        self._build([name for name, _ in pairs], [variable for _, variable in pairs])
+
+    @classmethod
+    def array(cls, variables: Iterable[Variable]) -> Space:
+        """Return a space whose points are 1-D arrays: int64 if all is Binary or Integer, otherwise float64.
+
+        Parameters
+        ----------
+        variables : iterable of variables
+            Binary, Integer, Float, or Ordinal with numbers as values.
+
+        Examples
+        --------
+        >>> from dcmaes import Binary, Integer, Space
+        >>> Space.array([Binary(), Integer(0, 9)]).sample(np.random.default_rng(0), 1)
+        [array([1, 2])]
+        """
+        if isinstance(variables, (Mapping, Variable)) or not isinstance(variables, Iterable):
+            raise TypeError(f"variables must be a list of variables, got {variables!r}")
+        space = cls.__new__(cls)
+        space._build(None, list(variables))
+        return space
+
+    @classmethod
+    def binary(cls, n: int) -> Space:
+        """Return the space of int64 arrays with `n` entries 0 or 1.
+
+        >>> from dcmaes import Space
+        >>> Space.binary(64).size == 2**64
+        True
+        """
+        return cls.array([Binary()] * check_integer("n", n, low=1))
+
+    @classmethod
+    def integers(cls, n: int, low: int, high: int, *, log: bool = False, periodic: bool = False) -> Space:
+        """Return the space of int64 arrays with `n` entries from `low` to `high`, both included.
+
+        >>> from dcmaes import Space
+        >>> Space.integers(10, -50, 50).dimension
+        10
+        """
+        return cls.array([Integer(low, high, log=log, periodic=periodic)] * check_integer("n", n, low=1))
+
+    def _build(self, names: Sequence[str] | None, variables: Sequence[Any]) -> None:
+        if not variables:
+            raise ValueError("a space must have at least one variable")
+        for name, variable in zip(names or range(len(variables)), variables, strict=True):
+            if not isinstance(variable, Variable):
+                kinds = "Binary(), Integer(...), Ordinal(...), Categorical(...) or Float(...)"
+                raise TypeError(f"variable {name!r} must be one of {kinds}; got {variable!r}")
+        self._names = None if names is None else tuple(names)
+        self._variables = tuple(variables)
+        self._layout = PositionalLayout(variables) if names is None else NamedLayout(names, variables)
+        self._sites = Sites(*(np.array(column) for column in zip(*(v.site for v in variables), strict=True)))
+        self._is_continuous = self._sites.kind == CONTINUOUS
+        self._coded_low = np.where(self._is_continuous, self._sites.low, 0.0)
+        self._coded_high = np.where(self._is_continuous, self._sites.high, self._sites.n_states - 1.0)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables in their order."""
+        return self._variables
+
+    @property
+    def names(self) -> tuple[str, ...] | tuple[int, ...]:
+        """The names of the variables in their order; their positions if points are arrays."""
+        return tuple(range(self.dimension)) if self._names is None else self._names
+
+    @property
+    def is_named(self) -> bool:
+        """Whether points are dicts (otherwise arrays)."""
+        return self._names is not None
+
+    @property
+    def dimension(self) -> int:
+        """Number of variables."""
+        return len(self._variables)
+
+    @property
+    def size(self) -> int | float:
+        """Number of points, a Python int, or `math.inf` if a Float has more than one value."""
+        return math.prod(v.n_values for v in self._variables)
+
+    @property
+    def sites(self) -> Sites:
+        """The variables as strategies see them."""
+        return self._sites
+
+    def contains(self, point: Any) -> bool:
+        """Tell whether `point` is a point of this space.
+
+        >>> from dcmaes import Integer, Space
+        >>> Space({"layers": Integer(1, 8)}).contains({"layers": 9})
+        False
+        """
+        try:
+            self.encode(point)
+        except (TypeError, ValueError):
+            return False
+        return True
+
+    def sample(self, rng: np.random.Generator, n: int) -> list[Any]:
+        """Return `n` points at random: uniform over values, or over logarithms where `log` is set.
+
+        >>> from dcmaes import Space
+        >>> Space.binary(3).sample(np.random.default_rng(0), 2)
+        [array([1, 0, 0]), array([0, 1, 1])]
+        """
+        check_generator("rng", rng)
+        n = check_integer("n", n, low=0)
+        return self._layout.decode_many(self._sites.uniform(rng.random((n, self.dimension))))
+
+    def encode(self, point: Any) -> FloatArray:
+        """Return the coded point, shape (d,), or raise naming the variable and what would be right.
+
+        >>> from dcmaes import Float, Integer, Space
+        >>> Space({"layers": Integer(1, 8), "lr": Float(0.0, 1.0)}).encode({"lr": 0.5, "layers": 3})
+        array([2. , 0.5])
+        """
+        x: FloatArray = self.encode_many([point])[0]
+        return x
+
+    def encode_many(self, points: Iterable[Any]) -> FloatArray:
+        """Return the coded points, shape (n, d), or raise like `encode`.
+
+        >>> from dcmaes import Space
+        >>> Space.integers(2, 1, 8).encode_many([[1, 8], [3, 4]])
+        array([[0., 7.],
+               [2., 3.]])
+        """
+        return self._layout.encode_many(points)
+
+    def decode(self, x: ArrayLike) -> Any:
+        """Return the point of a coded point of shape (d,).
+
+        >>> from dcmaes import Categorical, Space
+        >>> Space({"act": Categorical(["relu", "gelu"])}).decode([1.0])
+        {'act': 'gelu'}
+        """
+        return self.decode_many(np.asarray(x, dtype=np.float64)[np.newaxis])[0]
+
+    def decode_many(self, x: ArrayLike) -> list[Any]:
+        """Return the points of coded points of shape (n, d): new dicts, or read-only arrays.
+
+        >>> from dcmaes import Space
+        >>> Space.integers(2, 1, 8).decode_many([[0.0, 7.0], [2.0, 3.0]])
+        [array([1, 8]), array([3, 4])]
+        """
+        coded = np.asarray(x, dtype=np.float64)
+        self._check_coded(coded)
+        return self._layout.decode_many(coded)
+
+    def differences(self, other: Space) -> list[str]:
+        """Return what makes `other` a different space, a sentence for each difference; none if it is equal.
+
+        >>> from dcmaes import Binary, Integer, Space
+        >>> Space({"a": Integer(0, 3), "b": Binary()}).differences(Space({"a": Integer(0, 4), "b": Binary()}))
+        ["'a' is Integer(0, 3) here and Integer(0, 4) there"]
+        """
+        if not isinstance(other, Space):
+            raise TypeError(f"other must be a Space, got {other!r}")
+        if self.is_named != other.is_named:
+            form = {True: "dicts", False: "arrays"}
+            return [f"points are {form[self.is_named]} here and {form[other.is_named]} there"]
+        here = dict(zip(self.names, self._variables, strict=True))
+        there = dict(zip(other.names, other._variables, strict=True))
+        found = [f"{name!r} is missing there" for name in here if name not in there]
+        found += [f"{name!r} is missing here" for name in there if name not in here]
+        found += [
+            f"{name!r} is {here[name]!r} here and {there[name]!r} there"
+            for name in here
+            if name in there and here[name] != there[name]
+        ]
+        if not found and self.names != other.names:
+            found.append(f"the order of names is {list(self.names)} here and {list(other.names)} there")
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the space as plain data that `json` can write and read without loss.
+
+        A named space becomes `{name: {"type": ..., ...}}`, the form of a specification file; a positional one
+        `{"array": [{"type": ..., ..., "repeat": n}]}`. Raises TypeError for choices that are not plain data.
+
+        >>> from dcmaes import Float, Space
+        >>> Space({"lr": Float(1e-5, 1e-1, log=True)}).to_dict()
+        {'lr': {'type': 'float', 'low': 1e-05, 'high': 0.1, 'log': True}}
+        """
+        return space_to_dict(self._names, self._variables)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Space:
+        """Return the space that `to_dict` described, or raise naming the variable and the key that are wrong.
+
+        >>> from dcmaes import Space
+        >>> Space.from_dict({"array": [{"type": "integer", "low": 0, "high": 9, "repeat": 3}]})
+        Space.integers(3, 0, 9)
+        """
+        names, variables = space_from_dict(data)
+        return cls.array(variables) if names is None else cls(zip(names, variables, strict=True))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Space):
+            return NotImplemented
+        return self._names == other._names and self._variables == other._variables
+
+    def __hash__(self) -> int:
+        return hash((self._names, self._variables))
+
+    def __repr__(self) -> str:
+        if self._names is not None:
+            inside = ", ".join(f"{n!r}: {v!r}" for n, v in zip(self._names, self._variables, strict=True))
+            return f"Space({{{inside}}})"
+        first = self._variables[0]
+        if isinstance(first, (Binary, Integer)) and all(v == first for v in self._variables):
+            kind = "binary" if isinstance(first, Binary) else "integers"
+            arguments = repr(first).partition("(")[2].removesuffix(")")
+            return f"Space.{kind}({self.dimension}{', ' if arguments else ''}{arguments})"
+        return f"Space.array({list(self._variables)!r})"
+
+    def _check_coded(self, x: FloatArray) -> None:
+        if x.ndim != 2 or x.shape[1] != self.dimension:
+            raise ValueError(f"x must have shape (n, {self.dimension}), got {x.shape}")
+        is_inside = (x >= self._coded_low) & (x <= self._coded_high)
+        good = is_inside & (self._is_continuous | (np.floor(x) == x))
+        if not good.all():
+            row, i = np.argwhere(~good)[0]
+            kind = "a number" if self._is_continuous[i] else "a whole number"
+            wanted = f"{kind} from {self._coded_low[i]} to {self._coded_high[i]}"
+            raise ValueError(
+                f"x must be {wanted} for variable {self.names[i]!r}, got {x[row, i]} in row {row}"
+            )
+
+
+def _pairs(variables: Any) -> list[tuple[Any, Any]]:
+    if isinstance(variables, Mapping):
+        return list(variables.items())
+    hint = "use Space.array([...]) for points that are arrays"
+    if isinstance(variables, (str, Variable)) or not isinstance(variables, Iterable):
+        raise TypeError(f"variables must be a dict of names and variables, got {variables!r}; {hint}")
+    pairs = list(variables)
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError(
+                f"variables must be a dict, or pairs of a name and a variable, got {pair!r}; {hint}"
+            )
+    return pairs

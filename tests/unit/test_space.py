@@ -1,0 +1,572 @@
+"""Spaces: points, their coding, and what is refused."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dcmaes import Binary, Categorical, Float, Integer, Ordinal, Space
+from dcmaes.space import CATEGORY, CONTINUOUS, LATTICE
+
+MIXED = Space(
+    {
+        "layers": Integer(1, 8),
+        "width": Integer(16, 4096, log=True),
+        "act": Categorical(["relu", "gelu", "tanh"]),
+        "norm": Binary(),
+        "batch": Ordinal([16, 32, 64, 128]),
+        "hour": Integer(0, 23, periodic=True),
+        "lr": Float(1e-5, 1e-1, log=True),
+    }
+)
+POINT = {"layers": 3, "width": 128, "act": "tanh", "norm": True, "batch": 64, "hour": 23, "lr": 1e-3}
+
+plain_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.lists(inner, max_size=3).map(tuple),
+    max_leaves=4,
+)
+
+
+def try_listed(kind, values):
+    """The variable, without the values that repeat an earlier one."""
+    kept = []
+    for value in values:
+        try:
+            kind([*kept, value])
+        except ValueError:
+            continue
+        kept.append(value)
+    return kind(kept)
+
+
+@st.composite
+def integers(draw):
+    low = draw(st.integers(-(2**62), 2**62) | st.integers(-1000, 1000) | st.integers(1, 1000))
+    span = draw(st.just(0) | st.integers(0, 10) | st.integers(0, 10**9) | st.integers(0, 2**53 - 1))
+    flags = draw(st.sampled_from([{}, {"periodic": True}] + ([{"log": True}] if low >= 1 else [])))
+    return Integer(low, low + span, **flags)
+
+
+@st.composite
+def floats(draw):
+    bounds = st.floats(-1e300, 1e300) | st.floats(-10, 10)
+    low, high = sorted([draw(bounds), draw(bounds)])
+    if draw(st.booleans()):
+        return Float(low, high, periodic=draw(st.booleans()))
+    return Float(abs(low) + 1e-3, abs(low) + 1e-3 + abs(high), log=True)
+
+
+def listed(kind):
+    return st.lists(plain_values, min_size=1, max_size=6).map(lambda values: try_listed(kind, values))
+
+
+variables = st.one_of(
+    st.just(Binary()),
+    integers(),
+    floats(),
+    listed(Ordinal),
+    listed(Categorical),
+    st.just(Categorical([f"choice {i}" for i in range(200)])),
+)
+numeric_variables = st.one_of(
+    st.just(Binary()),
+    floats(),
+    st.integers(-(2**52), 2**52).flatmap(lambda a: st.integers(0, 10**9).map(lambda n: Integer(a, a + n))),
+    st.lists(
+        st.integers(-(10**6), 10**6) | st.floats(-1e6, 1e6), min_size=1, max_size=6, unique_by=float
+    ).map(Ordinal),
+)
+named_spaces = st.lists(variables, min_size=1, max_size=6).map(
+    lambda vs: Space({f"v{i}": v for i, v in enumerate(vs)})
+)
+positional_spaces = st.one_of(
+    st.lists(st.just(Binary()) | integers(), min_size=1, max_size=6).map(Space.array),
+    st.lists(numeric_variables, min_size=1, max_size=6).map(Space.array),
+)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def edges(space):
+    """Coded points with all sites at their first, and at their last state."""
+    sites = space.sites
+    is_continuous = sites.kind == CONTINUOUS
+    first = np.where(is_continuous, sites.low, 0.0)
+    last = np.where(is_continuous, sites.high, sites.n_states - 1.0)
+    return np.array([first, last])
+
+
+class TestRoundTrip:
+    @settings(deadline=None, max_examples=200)
+    @given(named_spaces, seeds)
+    def test_named(self, space, seed):
+        points = [*space.sample(np.random.default_rng(seed), 3), *space.decode_many(edges(space))]
+        x = space.encode_many(points)
+        again = space.decode_many(x)
+        assert np.array_equal(space.encode_many(again), x)
+        for point, copied in zip(points, again, strict=True):
+            assert list(point) == list(space.names)
+            for variable, value, back in zip(space.variables, point.values(), copied.values(), strict=True):
+                assert type(back) is type(value)
+                if isinstance(variable, (Ordinal, Categorical)):
+                    assert back is value
+                else:
+                    assert back == value
+                if isinstance(variable, (Integer, Float)):
+                    assert variable.low <= value <= variable.high
+
+    @settings(deadline=None, max_examples=200)
+    @given(positional_spaces, seeds)
+    def test_positional(self, space, seed):
+        points = [*space.sample(np.random.default_rng(seed), 3), *space.decode_many(edges(space))]
+        is_integer = all(isinstance(v, (Binary, Integer)) for v in space.variables)
+        for point in points:
+            assert point.dtype == (np.int64 if is_integer else np.float64)
+            assert np.array_equal(space.decode(space.encode(point)), point)
+            assert np.array_equal(space.decode(space.encode(point.tolist())), point)
+        assert np.array_equal(space.encode_many(np.array(points)), space.encode_many(points))
+
+    def test_coded_by_hand(self):
+        expected = [2, 112, 2, 1, 2, 23, 1e-3]
+        assert MIXED.encode(POINT).tolist() == expected
+        assert MIXED.decode(expected) == POINT
+
+    def test_types_in_dicts(self):
+        point = MIXED.sample(np.random.default_rng(0), 1)[0]
+        assert [type(v) for v in point.values()] == [int, int, str, bool, int, int, float]
+
+    def test_huge_bounds_are_exact(self):
+        space = Space.array(
+            [Integer(2**62 - 5, 2**62 + 3), Integer(-(2**63), -(2**63) + 1), Integer(0, 2**53 - 1)]
+        )
+        for point in ([2**62 + 3, -(2**63), 2**53 - 1], [2**62 - 5, -(2**63) + 1, 2**53 - 2]):
+            assert space.decode(space.encode(point)).tolist() == point
+
+    def test_integers_and_floats_in_one_list_lose_nothing(self):
+        space = Space.array([Integer(2**60, 2**60 + 9), Integer(0, 9)])
+        assert space.encode([2**60 + 1, 3.0]).tolist() == [1, 3]
+
+    def test_choices_are_the_very_objects(self):
+        class Thing:
+            __hash__ = None
+
+        objects = [
+            [1, 2],
+            {"a": 1},
+            Thing(),
+            Thing(),
+            1,
+            True,
+            1.0,
+            "1",
+            np.float32(0.1),
+            None,
+            math.nan,
+            print,
+        ]
+        space = Space({"c": Categorical(objects), "o": Ordinal(objects)})
+        for i, value in enumerate(objects):
+            x = space.encode({"c": value, "o": value})
+            assert x.tolist() == [i, i]
+            point = space.decode(x)
+            assert point["c"] is value
+            assert point["o"] is value
+
+    def test_equal_choices_are_found(self):
+        space = Space({"c": Categorical([[1, 2], {"a": (1,)}, "x", 16, 0.5, np.arange(3)])})
+        values = [[1, 2], {"a": (1,)}, np.str_("x"), np.int64(16), np.float64(0.5), np.arange(3)]
+        assert [space.encode({"c": v})[0] for v in values] == [0, 1, 2, 3, 4, 5]
+        for wrong in ([1, True], (1, 2), "16", np.arange(4), 16.5):
+            assert not space.contains({"c": wrong})
+
+    def test_a_number_that_fits_two_choices_is_refused(self):
+        space = Space({"c": Categorical([1, 1.0])})
+        assert space.encode({"c": 1.0})[0] == 1
+        with pytest.raises(ValueError, match=r"c must be one of 1, 1\.0; got np\.int64\(1\)"):
+            space.encode({"c": np.int64(1)})
+
+    def test_negative_zero_is_zero(self):
+        space = Space.array([Float(-1.0, 1.0), Integer(0, 3)])
+        x = space.encode([-0.0, -0.0])
+        assert not np.signbit(x).any()
+
+
+class TestPoints:
+    def test_positional_points_are_read_only(self):
+        space = Space.integers(3, 0, 9)
+        x = np.zeros((2, 3))
+        for point in (*space.decode_many(x), *space.sample(np.random.default_rng(0), 2)):
+            with pytest.raises(ValueError, match="read-only"):
+                point[0] = 1
+
+    def test_dicts_are_new_each_time(self):
+        first, second = MIXED.decode(MIXED.encode(POINT)), MIXED.decode(MIXED.encode(POINT))
+        first["layers"] = 100
+        assert second["layers"] == 3
+
+    def test_no_points(self):
+        assert MIXED.sample(np.random.default_rng(0), 0) == []
+        assert MIXED.encode_many([]).shape == (0, 7)
+        assert MIXED.decode_many(np.empty((0, 7))) == []
+        assert Space.binary(2).encode_many([]).shape == (0, 2)
+        assert Space.binary(2).decode_many(np.empty((0, 2))) == []
+
+    def test_samples_cover_every_value(self):
+        # A value of probability 1/24 missing among 1,000 has probability 3e-19.
+        points = MIXED.sample(np.random.default_rng(0), 1000)
+        for name, n in (("layers", 8), ("act", 3), ("norm", 2), ("batch", 4), ("hour", 24)):
+            assert len({p[name] for p in points}) == n
+
+    def test_same_seed_same_samples(self):
+        assert MIXED.sample(np.random.default_rng(5), 4) == MIXED.sample(np.random.default_rng(5), 4)
+
+    def test_integral_floats_are_integers(self):
+        assert MIXED.encode({**POINT, "layers": 3.0}).tolist() == MIXED.encode(POINT).tolist()
+        assert Space.integers(2, 0, 9).encode(np.array([3.0, 4.0])).tolist() == [3, 4]
+
+    def test_flags_may_be_numbers(self):
+        assert MIXED.encode({**POINT, "norm": 1}).tolist() == MIXED.encode(POINT).tolist()
+        assert Space.binary(2).encode(np.array([True, False])).tolist() == [1, 0]
+
+
+class TestRefusedPoints:
+    @pytest.mark.parametrize(
+        ("change", "error", "message"),
+        [
+            ({"layers": 9}, ValueError, "layers must be an integer from 1 to 8, got 9"),
+            ({"layers": 2.5}, ValueError, "layers must be an integer from 1 to 8, got 2.5"),
+            ({"layers": math.nan}, ValueError, "layers must be an integer from 1 to 8, got nan"),
+            ({"layers": True}, TypeError, "layers must be an integer from 1 to 8, got True"),
+            ({"layers": "3"}, TypeError, "layers must be an integer from 1 to 8, got '3'"),
+            ({"norm": 2}, ValueError, "norm must be False or True (0 or 1), got 2"),
+            ({"norm": "yes"}, TypeError, "norm must be False or True (0 or 1), got 'yes'"),
+            ({"act": "rel"}, ValueError, "act must be one of 'relu', 'gelu', 'tanh'; got 'rel'"),
+            ({"batch": 48}, ValueError, "batch must be one of 16, 32, 64, 128; got 48"),
+            ({"lr": 0.2}, ValueError, "lr must be between 1e-05 and 0.1, got 0.2"),
+            ({"lr": math.nan}, ValueError, "lr must be finite, got nan"),
+            ({"lr": "0.01"}, TypeError, "lr must be a number, got '0.01'"),
+            ({"lr": np.array([0.01])}, TypeError, "lr must be a number, got array([0.01])"),
+            ({"lr": 10**400}, ValueError, "lr must be within the range of floating point"),
+            (
+                {"Layers": 3},
+                ValueError,
+                "point has 'Layers', which is not a name of the space; did you mean 'layers'?",
+            ),
+            ({3: 3}, ValueError, "point has 3, which is not a name of the space"),
+        ],
+    )
+    def test_named(self, change, error, message):
+        point = {**POINT, **change}
+        with pytest.raises(error) as caught:
+            MIXED.encode(point)
+        assert message in str(caught.value)
+        assert not MIXED.contains(point)
+
+    def test_missing_names(self):
+        with pytest.raises(ValueError, match="value for every variable, 'width', 'norm' missing"):
+            MIXED.encode({k: v for k, v in POINT.items() if k not in ("width", "norm")})
+
+    @pytest.mark.parametrize("point", [None, 3, "relu", [1, 2], np.zeros(7)])
+    def test_not_a_dict(self, point):
+        with pytest.raises(TypeError, match="point must be a dict"):
+            MIXED.encode(point)
+
+    @pytest.mark.parametrize(
+        ("point", "error", "message"),
+        [
+            ([0, 3], ValueError, r"point must be an array of shape \(3,\), got shape \(2,\)"),
+            (np.zeros((3, 1)), ValueError, r"got shape \(3, 1\)"),
+            ({"a": 1}, TypeError, r"point must be an array of shape \(3,\), got {'a': 1}"),
+            (None, TypeError, r"got None"),
+            ([0, 3, 10], ValueError, r"point\[2\] must be an integer from 0 to 9, got 10"),
+            ([0, -1, 1], ValueError, r"point\[1\] must be an integer from 0 to 9, got -1"),
+            (
+                [0, 2**70, 1],
+                ValueError,
+                r"point\[1\] must be an integer from 0 to 9, got 1180591620717411303424",
+            ),
+            (np.array([0, 2**63, 1], dtype=np.uint64), ValueError, r"point\[1\] must be an integer"),
+            ([0.5, 3, 1], ValueError, r"point\[0\] must be an integer from 0 to 9, got 0.5"),
+            ([0, math.nan, 1], ValueError, r"point\[1\] must be an integer from 0 to 9, got nan"),
+            ([0, math.inf, 1], ValueError, r"point\[1\] must be an integer from 0 to 9, got inf"),
+            (["0", "1", "2"], TypeError, r"point\[0\] must be an integer from 0 to 9, got '0'"),
+            ([0, [1], 2], TypeError, r"point\[1\] must be an integer from 0 to 9, got \[1\]"),
+            ([0, None, 2], TypeError, r"point\[1\] must be an integer from 0 to 9, got None"),
+            (
+                np.array([True, False, True]),
+                TypeError,
+                r"point\[0\] must be an integer from 0 to 9, got .*True",
+            ),
+        ],
+    )
+    def test_positional(self, point, error, message):
+        space = Space.integers(3, 0, 9)
+        with pytest.raises(error, match=message):
+            space.encode(point)
+        assert not space.contains(point)
+
+    @pytest.mark.parametrize(
+        ("point", "message"),
+        [
+            ([1, 2.5, 10], r"point\[0\] must be an integer from 2 to 5, got 1"),
+            ([2.5, 2.5, 10], r"point\[0\] must be an integer from 2 to 5, got 2.5"),
+            ([2, math.nan, 10], r"point\[1\] must be finite"),
+            ([2, 5.5, 10], r"point\[1\] must be between -5.0 and 5.0, got 5.5"),
+            ([2, 2.5, 15], r"point\[2\] must be one of 10, 0.5, 20; got 15"),
+        ],
+    )
+    def test_positional_mixed(self, point, message):
+        space = Space.array([Integer(2, 5), Float(-5, 5), Ordinal([10, 0.5, 20])])
+        assert space.contains([2, 2.5, 20])
+        with pytest.raises(ValueError, match=message):
+            space.encode(point)
+
+    @pytest.mark.parametrize("state", [-1.0, 3.0, 0.5, math.nan, math.inf])
+    def test_bad_states_are_not_decoded(self, state):
+        space = Space({"act": Categorical(["a", "b", "c"]), "lr": Float(0, 1)})
+        with pytest.raises(
+            ValueError, match=r"x must be a whole number from 0.0 to 2.0 for variable 'act', got"
+        ):
+            space.decode([state, 0.5])
+        with pytest.raises(ValueError, match=r"x must have shape \(n, 2\), got \(1, 1\)"):
+            space.decode([0.0])
+
+
+class TestDefinitions:
+    @pytest.mark.parametrize(
+        ("make", "error", "message"),
+        [
+            (lambda: Integer(5, 3), ValueError, "Integer: low must be at most high, got low=5, high=3"),
+            (lambda: Integer(0.5, 3), TypeError, "Integer: low must be an integer, got 0.5"),
+            (lambda: Integer(0, True), TypeError, "Integer: high must be an integer, got the boolean True"),
+            (lambda: Integer(0, math.inf), TypeError, "Integer: high must be an integer, got inf"),
+            (
+                lambda: Integer(0, 2**53),
+                ValueError,
+                "Integer: at most 2**53 values fit, got 9007199254740993",
+            ),
+            (lambda: Integer(0, 2**63), ValueError, "Integer: high must be at most 9223372036854775807"),
+            (
+                lambda: Integer(0, 8, log=True),
+                ValueError,
+                "Integer: low must be at least 1 with log=True, got low=0",
+            ),
+            (lambda: Integer(1, 8, log=1), TypeError, "Integer: log must be True or False, got 1"),
+            (lambda: Integer(1, 8, log=True, periodic=True), ValueError, "Integer: log and periodic cannot"),
+            (lambda: Float(1, 0), ValueError, "Float: low must be at most high, got low=1.0, high=0.0"),
+            (lambda: Float(math.nan, 0), ValueError, "Float: low must be finite, got nan"),
+            (lambda: Float(0, math.inf), ValueError, "Float: high must be finite, got inf"),
+            (lambda: Float(0, "1"), TypeError, "Float: high must be a number, got '1'"),
+            (
+                lambda: Float(0, 1, log=True),
+                ValueError,
+                "Float: low must be positive with log=True, got low=0.0",
+            ),
+            (lambda: Float(-1e308, 1e308), ValueError, "Float: the range is beyond floating point"),
+            (lambda: Float(1e-300, 1e300, log=True), ValueError, "Float: the range is beyond floating point"),
+            (lambda: Ordinal([]), ValueError, "Ordinal: values must have at least one entry, got []"),
+            (
+                lambda: Ordinal([1, 2, 1]),
+                ValueError,
+                "Ordinal: values must be different from each other, got 1 more",
+            ),
+            (
+                lambda: Categorical(["a", "a"]),
+                ValueError,
+                "Categorical: choices must be different from each other",
+            ),
+            (lambda: Categorical([[1], [1]]), ValueError, "got [1] more than once"),
+            (lambda: Categorical([math.nan, -math.nan]), ValueError, "got nan more than once"),
+            (
+                lambda: Categorical("relu"),
+                TypeError,
+                "Categorical: choices must be a list or another sequence",
+            ),
+            (
+                lambda: Categorical({"a", "b"}),
+                TypeError,
+                "Categorical: choices must be a list or another sequence",
+            ),
+            (lambda: Categorical(3), TypeError, "Categorical: choices must be a list or another sequence"),
+            (
+                lambda: Categorical(np.zeros((2, 2))),
+                ValueError,
+                "Categorical: choices must be one-dimensional",
+            ),
+        ],
+    )
+    def test_variables(self, make, error, message):
+        with pytest.raises(error) as caught:
+            make()
+        assert message in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("make", "error", "message"),
+        [
+            (lambda: Space({}), ValueError, "a space must have at least one variable"),
+            (lambda: Space({"a": 3}), TypeError, "variable 'a' must be one of Binary(), Integer(...)"),
+            (lambda: Space({"a": Binary}), TypeError, "variable 'a' must be one of Binary(), Integer(...)"),
+            (
+                lambda: Space({1: Binary()}),
+                TypeError,
+                "names must be strings of at least one character, got 1",
+            ),
+            (
+                lambda: Space({"": Binary()}),
+                TypeError,
+                "names must be strings of at least one character, got ''",
+            ),
+            (lambda: Space([("a", Binary()), ("a", Binary())]), ValueError, "got 'a' more than once"),
+            (lambda: Space([Binary()]), TypeError, "use Space.array([...])"),
+            (lambda: Space(Binary()), TypeError, "use Space.array([...])"),
+            (lambda: Space.array([]), ValueError, "a space must have at least one variable"),
+            (lambda: Space.array({"a": Binary()}), TypeError, "variables must be a list of variables"),
+            (lambda: Space.array([Binary(), 3]), TypeError, "variable 1 must be one of"),
+            (
+                lambda: Space.array([Categorical([1, 2])]),
+                TypeError,
+                "variable 0 must be numeric in a space of arrays",
+            ),
+            (lambda: Space.array([Ordinal(["a"])]), TypeError, "variable 0 must have numbers as values"),
+            (lambda: Space.array([Ordinal([0, True])]), TypeError, "variable 0 must have numbers as values"),
+            (
+                lambda: Space.array([Ordinal([1, 1.0])]),
+                ValueError,
+                "variable 0 must have values that are different",
+            ),
+            (
+                lambda: Space.array([Ordinal([1, 2**53 + 1])]),
+                ValueError,
+                "variable 0 must have values that are",
+            ),
+            (
+                lambda: Space.array([Ordinal([1, 10**400])]),
+                ValueError,
+                "variable 0 must have values that are",
+            ),
+            (
+                lambda: Space.array([Ordinal([1, math.nan])]),
+                ValueError,
+                "variable 0 must have values that are",
+            ),
+            (
+                lambda: Space.array([Float(0, 1), Integer(0, 2**60 + 1)]),
+                ValueError,
+                "Integer: at most 2**53 values",
+            ),
+            (
+                lambda: Space.array([Float(0, 1), Integer(2**60, 2**60 + 1)]),
+                ValueError,
+                "variable 1 must be within",
+            ),
+            (lambda: Space.binary(0), ValueError, "n must be at least 1, got 0"),
+            (lambda: Space.integers(2, 3, 1), ValueError, "Integer: low must be at most high"),
+        ],
+    )
+    def test_spaces(self, make, error, message):
+        with pytest.raises(error) as caught:
+            make()
+        assert message in str(caught.value)
+
+    def test_arguments_are_copied(self):
+        choices = ["a", "b"]
+        variables = {"c": Categorical(choices)}
+        space = Space(variables)
+        choices.append("c")
+        variables["d"] = Binary()
+        assert space == Space({"c": Categorical(["a", "b"])})
+
+    def test_variables_are_frozen(self):
+        for variable, field in ((Integer(0, 1), "low"), (Float(0, 1), "low"), (Categorical([1]), "choices")):
+            with pytest.raises(AttributeError):
+                setattr(variable, field, 0)
+
+    def test_arrays_as_values_become_python_numbers(self):
+        assert [type(v) for v in Ordinal(2 ** np.arange(3)).values] == [int] * 3
+        assert Ordinal(range(3)) == Ordinal([0, 1, 2])
+
+
+class TestProperties:
+    def test_size(self):
+        assert Space.binary(64).size == 2**64
+        assert Space.integers(100, -50, 50).size == 101**100
+        assert Space({"a": Float(2, 2), "b": Ordinal([1, 2])}).size == 2
+        assert MIXED.size == math.inf
+        assert type(Space({"a": Float(2, 2), "b": Integer(3, 3)}).size) is int
+
+    def test_names_and_dimension(self):
+        assert MIXED.names == tuple(POINT)
+        assert MIXED.is_named
+        assert Space.binary(3).names == (0, 1, 2)
+        assert not Space.binary(3).is_named
+        assert MIXED.dimension == 7
+
+    def test_sites_by_hand(self):
+        sites = MIXED.sites
+        assert sites.kind.tolist() == [LATTICE, LATTICE, CATEGORY, LATTICE, LATTICE, LATTICE, CONTINUOUS]
+        assert sites.n_states.tolist() == [8, 4081, 3, 2, 4, 24, 0]
+        assert sites.periodic.tolist() == [False] * 5 + [True, False]
+        assert sites.log.tolist() == [False, True, False, False, False, False, True]
+        assert sites.low.tolist() == [0, 16, 0, 0, 0, 0, 1e-5]
+        assert sites.high.tolist() == [7, 4096, 2, 1, 3, 23, 1e-1]
+
+    @pytest.mark.parametrize(
+        "space",
+        [
+            MIXED,
+            Space.binary(64),
+            Space.integers(10, -50, 50),
+            Space.integers(3, 1, 1000, log=True),
+            Space.array([Integer(0, 9), Float(-5, 5, periodic=True), Ordinal([1, 2.5])]),
+        ],
+    )
+    def test_repr_is_the_code(self, space):
+        names = {"Space": Space, "Binary": Binary, "Integer": Integer, "Ordinal": Ordinal}
+        names |= {"Categorical": Categorical, "Float": Float}
+        assert eval(repr(space), names) == space  # noqa: S307 - what repr shows must be what a user can type
+
+    def test_short_repr(self):
+        assert repr(Space.binary(64)) == "Space.binary(64)"
+        assert repr(Space.integers(3, 0, 23, periodic=True)) == "Space.integers(3, 0, 23, periodic=True)"
+        assert repr(Space.array([Binary(), Integer(0, 1)])) == "Space.array([Binary(), Integer(0, 1)])"
+
+    def test_equality(self):
+        one = Space({"a": Integer(0, 3), "b": Categorical([1, "x"])})
+        assert one == Space({"a": Integer(0, 3), "b": Categorical([1, "x"])})
+        assert hash(one) == hash(Space({"a": Integer(0, 3), "b": Categorical([1, "x"])}))
+        assert one != Space({"b": Categorical([1, "x"]), "a": Integer(0, 3)})
+        assert one != Space({"a": Integer(0, 3), "b": Categorical([True, "x"])})
+        assert one != Space({"a": Integer(0, 3), "b": Ordinal([1, "x"])})
+        assert Space.binary(2) != Space.integers(2, 0, 1)
+        assert Space.integers(2, 0, 1) != Space({"a": Integer(0, 1), "b": Integer(0, 1)})
+        assert one != "a space"
+
+    def test_copies_are_equal(self):
+        space = Space({"c": Categorical([[1], {"a": 2}, "x"]), "n": Integer(0, 5)})
+        for twin in (copy.deepcopy(space), pickle.loads(pickle.dumps(space))):  # noqa: S301
+            assert twin == space
+            assert twin.encode({"c": [1], "n": 3}).tolist() == [0, 3]
+
+    def test_differences(self):
+        assert MIXED.differences(MIXED) == []
+        one = Space({"a": Binary(), "b": Integer(0, 3), "c": Binary()})
+        two = Space({"a": Binary(), "b": Integer(0, 4), "d": Binary()})
+        assert one.differences(two) == [
+            "'c' is missing there",
+            "'d' is missing here",
+            "'b' is Integer(0, 3) here and Integer(0, 4) there",
+        ]
+        turned = Space({"b": Integer(0, 3), "a": Binary(), "c": Binary()})
+        assert one.differences(turned) == [
+            "the order of names is ['a', 'b', 'c'] here and ['b', 'a', 'c'] there"
+        ]
+        assert one.differences(Space.binary(3)) == ["points are dicts here and arrays there"]
+        assert Space.binary(3).differences(Space.binary(2)) == ["2 is missing there"]
+        with pytest.raises(TypeError, match="other must be a Space"):
+            one.differences({})
