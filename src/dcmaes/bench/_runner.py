@@ -1,0 +1,171 @@
+"""Run optimizers on rows in parallel: fixed seeds, a cap on time, finished runs never repeated."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import os
+import signal
+import time
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from dcmaes.bench import _results
+from dcmaes.bench._domain import Domain
+from dcmaes.bench._recorder import Recorder, RunEnded
+from dcmaes.bench._registry import Optimizer, optimizers
+from dcmaes.bench._results import RunRecord
+from dcmaes.bench._rows import Row
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run to be made."""
+
+    row: Row
+    optimizer: str
+    instance: int
+    budget: int
+    time_limit: float
+
+    @property
+    def key(self) -> tuple[str, str, int, int]:
+        """The key its record will have."""
+        return self.optimizer, self.row.label, self.instance, self.budget
+
+
+def run_once(job: Job) -> RunRecord:
+    """Run one optimizer on one instance; instance i uses seed i."""
+    problem = job.row.problem(job.instance)
+    chosen = optimizers()[job.optimizer]
+    if chosen.package is not None:
+        import_module(chosen.package)  # before the clock starts
+    recorder = Recorder(problem, job.budget, job.time_limit)
+    start = time.perf_counter()
+    with _alarm(1.2 * job.time_limit + 1):
+        stop = _drive(chosen, recorder, job)
+    elapsed = time.perf_counter() - start
+    return RunRecord(
+        optimizer=job.optimizer,
+        problem=job.row.label,
+        instance=job.instance,
+        dimension=problem.dimension,
+        budget=job.budget,
+        optimum=problem.optimum if problem.optimum is not None else problem.reference,
+        tolerance=problem.tolerance,
+        n_evaluations=recorder.n_evaluations,
+        n_distinct=recorder.n_distinct,
+        best=recorder.best,
+        solved_at=recorder.n_evaluations if stop == "target" else None,
+        stop=stop,
+        own_time=(elapsed - recorder.time_inside) / max(recorder.n_evaluations, 1),
+        trace=recorder.trace,
+    )
+
+
+def _drive(chosen: Optimizer, recorder: Recorder, job: Job) -> str:
+    """Call the optimizer until the run is over, again with a new seed whenever it returns early."""
+    for attempt in range(10**6):
+        before = recorder.n_evaluations
+        try:
+            chosen.run(recorder.domain, recorder, job.budget - before, job.instance + 1_000_003 * attempt)
+        except RunEnded as reason:
+            return str(reason)
+        except Exception:
+            # a peer that fails keeps what it had found; the record says how it ended
+            return "error: " + traceback.format_exc().strip().splitlines()[-1][:200]
+        if recorder.n_evaluations == before:
+            return "error: returned without evaluating anything"
+    return "error: gave up restarting"
+
+
+class _alarm:
+    """Raise `RunEnded` in code that does not come back in time (where the system has alarms)."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def __enter__(self) -> None:
+        if math.isfinite(self._seconds) and hasattr(signal, "setitimer"):
+            signal.signal(signal.SIGALRM, self._fire)
+            signal.setitimer(signal.ITIMER_REAL, self._seconds)
+
+    def __exit__(self, *_: object) -> None:
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    @staticmethod
+    def _fire(*_: object) -> None:
+        raise RunEnded("time")
+
+
+def plan(
+    rows: Iterable[Row],
+    names: Sequence[str],
+    instances: Sequence[int],
+    *,
+    budget: int | None = None,
+    time_limit: float = 600.0,
+    seeds_per_pass: int = 5,
+) -> list[Job]:
+    """List the runs: all rows with the first few seeds, then with the next, so that tables fill evenly."""
+    table, jobs = optimizers(), []
+    rows = list(rows)
+    domains = {row.label: Domain.of(row.problem(0)) for row in rows}
+    for first in range(0, len(instances), seeds_per_pass):
+        for row in rows:
+            for name in names:
+                if not table[name].accepts(domains[row.label]):
+                    continue
+                size = min(row.budget, budget or row.budget)
+                some = instances[first : first + seeds_per_pass]
+                jobs += [Job(row, name, instance, size, time_limit) for instance in some]
+    return jobs
+
+
+def run_all(
+    jobs: Sequence[Job],
+    results: Path,
+    *,
+    workers: int = 2,
+    report: Callable[[int, int, RunRecord], None] | None = None,
+) -> int:
+    """Make the runs that have no record yet, append each to its file, and return how many were made."""
+    suites = {job.row.suite for job in jobs}
+    done = {(suite, *record.key) for suite in suites for record in _results.read(results, suite)}
+    left = [job for job in jobs if (job.row.suite, *job.key) not in done]
+
+    def keep(job: Job, record: RunRecord, n: int) -> None:
+        _results.append(_results.path_of(results, job.row.suite, job.optimizer), record)
+        if report is not None:
+            report(n, len(left), record)
+
+    if workers == 1:
+        for n, job in enumerate(left, 1):
+            keep(job, run_once(job), n)
+        return len(left)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # the workers are the parallelism; inherited by them
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        _collect(pool, left, workers, keep)
+    return len(left)
+
+
+def _collect(
+    pool: Any, left: Sequence[Job], workers: int, keep: Callable[[Job, RunRecord, int], None]
+) -> None:
+    """Keep the pool busy without queueing everything, so that an interrupt loses only what is running."""
+    waiting, running, n = list(reversed(left)), dict[Future[RunRecord], Job](), 0
+    while waiting or running:
+        while waiting and len(running) < 2 * workers:
+            job = waiting.pop()
+            running[pool.submit(run_once, job)] = job
+        finished, _ = wait(running, return_when=FIRST_COMPLETED)
+        for future in finished:
+            n += 1
+            keep(running.pop(future), future.result(), n)
