@@ -216,10 +216,14 @@ class Sites:
         return inside
 
     def _round_linear(self, u: FloatArray, uniforms: FloatArray, cols: slice | IntArray) -> FloatArray:
+        # In place: for whole populations the time goes into fresh memory, not into arithmetic.
         tolerance = self._tolerance[cols]
         position = u * self._scale[cols]
-        below = np.floor(position + tolerance)
-        state: FloatArray = below + (uniforms + tolerance < position - below)
+        state: FloatArray = position + tolerance
+        np.floor(state, out=state)
+        position -= state
+        position -= tolerance
+        state += uniforms < position
         if self._has_circle:
             # Above the last state of a circle comes the first one; no other lattice gets there.
             state[state >= self.n_states[cols]] = 0.0
@@ -231,7 +235,7 @@ class Sites:
         below = np.floor(position + tolerance)
         value = self.low[cols] + below
         fraction = np.log1p((position - below) / value) / np.log1p(1.0 / value)
-        state: FloatArray = below + (uniforms + tolerance < fraction)
+        state: FloatArray = below + (uniforms < fraction - tolerance)
         return state
 
     def _value(self, u: FloatArray, cols: slice | IntArray) -> FloatArray:
