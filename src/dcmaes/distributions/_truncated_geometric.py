@@ -1,0 +1,223 @@
+"""The truncated geometric law: the maximum-entropy law on 0..n of a given mean."""
+
+from __future__ import annotations
+
+import math
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from dcmaes._validation import FloatArray, IntArray, check_array, check_generator, check_integer, check_number
+from dcmaes.distributions._states import check_size
+
+_MAX_STEPS = 200
+# B_2k / (2k)! for k = 1..12, the coefficients of x^(2k-1) in 1/(e^x - 1) - 1/x + 1/2; the rest is below 1e-19
+# for |x| <= 1.
+_ORDERS = np.arange(1, 13)
+_SERIES = -2.0 * (-1.0) ** _ORDERS * special.zeta(2 * _ORDERS) / (2 * np.pi) ** (2 * _ORDERS)
+
+
+class TruncatedGeometric:
+    """Probabilities proportional to `rho`^i on the integers i = 0..n.
+
+    Of all laws on 0..n with its mean, this one has the largest entropy.
+
+    Parameters
+    ----------
+    n : int
+        Largest value, at least 1.
+    rho : float
+        Ratio of neighbouring probabilities, positive; 1 gives the uniform law.
+
+    Attributes
+    ----------
+    n : int
+        Largest value.
+    rho, log_rho : float
+        The ratio and its logarithm, in which the law is kept.
+    mean, variance : float
+        Moments, (G3) and (G4).
+
+    Examples
+    --------
+    >>> law = TruncatedGeometric(2, 0.5)
+    >>> law.pmf([0, 1, 2, 3]).round(6)
+    array([0.571429, 0.285714, 0.142857, 0.      ])
+    >>> round(law.mean, 6), round(law.variance, 6), round(law.entropy(), 6)
+    (0.571429, 0.530612, 0.9557)
+    """
+
+    def __init__(self, n: int, rho: float) -> None:
+        self._n = check_integer("n", n, low=1)
+        ratio = check_number("rho", rho)
+        if ratio <= 0:
+            raise ValueError(f"rho must be positive, got {ratio}")
+        self._log_rho = math.log(ratio)
+
+    @classmethod
+    def from_mean(cls, n: int, mean: float) -> Self:
+        """Return the law on 0..n of the given mean, strictly between 0 and n.
+
+        Parameters
+        ----------
+        n : int
+            Largest value, at least 1.
+        mean : float
+            Expectation; n/2 gives the uniform law.
+
+        Examples
+        --------
+        >>> TruncatedGeometric.from_mean(10, 5.0).rho
+        1.0
+        >>> round(TruncatedGeometric.from_mean(1_000_000, 3.0).mean, 9)
+        3.0
+        """
+        n = check_integer("n", n, low=1)
+        mean = check_number("mean", mean)
+        if not 0 < mean < n:
+            raise ValueError(f"mean must lie strictly between 0 and n = {n}, got {mean}")
+        law = object.__new__(cls)
+        law._n = n
+        # (G6): the law of n - i has the inverse ratio, so only means up to n/2 are solved for.
+        law._log_rho = -_solve_decay(n, mean) if mean <= n / 2 else _solve_decay(n, n - mean)
+        return law
+
+    def __repr__(self) -> str:
+        return f"TruncatedGeometric(n={self._n}, rho={self.rho!r})"
+
+    @property
+    def n(self) -> int:
+        """Largest value."""
+        return self._n
+
+    @property
+    def rho(self) -> float:
+        """Ratio of neighbouring probabilities."""
+        return math.exp(self._log_rho)
+
+    @property
+    def log_rho(self) -> float:
+        """Logarithm of the ratio of neighbouring probabilities."""
+        return self._log_rho
+
+    @property
+    def mean(self) -> float:
+        """Expectation."""
+        low_side = _mean(self._n, abs(self._log_rho))
+        return low_side if self._log_rho <= 0 else self._n - low_side  # (G6)
+
+    @property
+    def variance(self) -> float:
+        """Variance."""
+        return _variance(self._n, abs(self._log_rho))
+
+    def pmf(self, x: ArrayLike) -> FloatArray | np.float64:
+        """Return the probability of each entry of `x`; 0 off the integers 0..n.
+
+        >>> float(TruncatedGeometric(4, 1.0).pmf(3))
+        0.2
+        """
+        points = check_array("x", x)
+        inside = (points >= 0) & (points <= self._n) & (points == np.floor(points))
+        steps = np.where(inside, points if self._log_rho <= 0 else self._n - points, 0.0)
+        decay = abs(self._log_rho)
+        return np.where(inside, np.exp(-decay * steps - _log_partition(self._n, decay)), 0.0)[()]  # (G1)
+
+    def entropy(self) -> float:
+        """Return the Shannon entropy in nats.
+
+        >>> round(TruncatedGeometric(1, 1.0).entropy(), 6)
+        0.693147
+        """
+        decay = abs(self._log_rho)
+        return _log_partition(self._n, decay) + decay * _mean(self._n, decay)  # (G5)
+
+    def sample(self, size: int | tuple[int, ...] | None, rng: np.random.Generator) -> IntArray:
+        """Draw an int64 array of shape `size` (None: a single value) by inverting the distribution function.
+
+        >>> TruncatedGeometric(10, 1e-9).sample(3, np.random.default_rng(0))
+        array([0, 0, 0])
+        """
+        shape = check_size(size)
+        uniforms = np.asarray(check_generator("rng", rng).random(shape))
+        decay = abs(self._log_rho)
+        if decay == 0:
+            steps = np.floor(uniforms * (self._n + 1))
+        else:
+            steps = np.floor(-np.log1p(uniforms * math.expm1(-decay * (self._n + 1))) / decay)  # (G7)
+        steps = np.minimum(steps, self._n).astype(np.int64)
+        return steps if self._log_rho <= 0 else self._n - steps
+
+
+def _log_partition(n: int, decay: float) -> float:
+    """Return the log of the sum of exp(-decay i) over 0..n, decay >= 0."""
+    if decay == 0:
+        return math.log(n + 1)
+    return math.log(math.expm1(-decay * (n + 1)) / math.expm1(-decay))  # (G2)
+
+
+def _mean(n: int, decay: float) -> float:
+    """Return the mean for ratio exp(-decay), decay >= 0."""
+    states = n + 1
+    if decay * states <= 1:
+        return n / 2 + _odd_part(decay) - states * _odd_part(decay * states)  # (G3), nothing cancels near 0
+    return _reciprocal_expm1(decay) - states * _reciprocal_expm1(decay * states)  # (G3)
+
+
+def _variance(n: int, decay: float) -> float:
+    """Return the variance for ratio exp(-decay), decay >= 0."""
+    states = n + 1
+    if decay * states <= 1:
+        return states**2 * _odd_slope(decay * states) - _odd_slope(decay)  # (G4), nothing cancels near 0
+    return _squared_cosecant(decay) - states**2 * _squared_cosecant(decay * states)  # (G4)
+
+
+def _reciprocal_expm1(x: float) -> float:
+    """Return 1 / (e^x - 1) for x > 0, without overflow."""
+    return math.exp(-x) / -math.expm1(-x)
+
+
+def _squared_cosecant(x: float) -> float:
+    """Return 1 / (4 sinh(x/2)^2) = e^x / (e^x - 1)^2 for x > 0, without overflow."""
+    return math.exp(-x) / math.expm1(-x) ** 2
+
+
+def _odd_part(x: float) -> float:
+    """Return 1/(e^x - 1) - 1/x + 1/2 for 0 <= x <= 1 by its series."""
+    return float(_SERIES @ x ** (2.0 * _ORDERS - 1))
+
+
+def _odd_slope(x: float) -> float:
+    """Return the derivative of `_odd_part`."""
+    return float((_SERIES * (2.0 * _ORDERS - 1)) @ x ** (2.0 * _ORDERS - 2))
+
+
+def _solve_decay(n: int, mean: float) -> float:
+    """Return the decay >= 0 at which the mean is `mean` <= n/2: Newton steps on log mean inside a bracket.
+
+    The mean is convex and decreasing in the decay, so its tangent at 0 crosses too early (lower end); without
+    truncation the mean would be larger, so the root of the plain geometric law lies too late (upper end).
+    """
+    low = (n / 2 - mean) / _variance(n, 0.0)
+    high = math.log1p(1 / mean) if mean > 1e-300 else -math.log(mean)
+    if low == 0:
+        return 0.0
+    decay = high if high * (n + 1) > 10 else low
+    for _ in range(_MAX_STEPS):
+        reached = _mean(n, decay)
+        if reached > mean:
+            low = max(low, decay)
+        else:
+            high = min(high, decay)
+        spread = _variance(n, decay)
+        moved = (
+            decay + math.log(reached / mean) * reached / spread if reached > 0 and spread > 0 else math.nan
+        )
+        if not low < moved < high:
+            moved = (low + high) / 2
+        if abs(moved - decay) <= 1e-16 * decay:
+            break
+        decay = moved
+    return decay
