@@ -2,5 +2,18 @@
 
 from dcmaes.distributions._bernoulli import MultivariateBernoulli
 from dcmaes.distributions._bivariate_bernoulli import BivariateBernoulli
+from dcmaes.distributions._centered_binomial import CenteredBinomial
+from dcmaes.distributions._ising import Ising
+from dcmaes.distributions._multivariate_binomial import MultivariateBinomial
+from dcmaes.distributions._poisson_binomial import PoissonBinomial
+from dcmaes.distributions._truncated_geometric import TruncatedGeometric
 
-__all__ = ["BivariateBernoulli", "MultivariateBernoulli"]
+__all__ = [
+    "BivariateBernoulli",
+    "CenteredBinomial",
+    "Ising",
+    "MultivariateBernoulli",
+    "MultivariateBinomial",
+    "PoissonBinomial",
+    "TruncatedGeometric",
+]
