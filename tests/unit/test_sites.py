@@ -132,6 +132,13 @@ class TestRounding:
         uniforms = np.array([[0.59], [0.61], [0.79], [0.81], [0.9]])
         assert sites.from_coordinate(u, uniforms).ravel().tolist() == [0, 3, 0, 3, 1]
 
+    def test_periodic_interval_never_gives_its_upper_bound(self):
+        sites = make(interval(1e6, 1e6 + 1.0, "p"), interval(1e6, 1e6 + 1.0))
+        # So close below 1 that the value rounds to the upper bound.
+        u = np.full(2, np.nextafter(1.0, 0.0))
+        assert sites.from_coordinate(u, np.zeros(2)).tolist() == [1e6, 1e6 + 1.0]
+        assert sites.uniform(u).tolist() == [1e6, 1e6 + 1.0]
+
     def test_category_takes_its_index(self):
         sites = make(category(200), lattice(3))
         assert sites.from_coordinate(np.array([137.0, 0.5]), np.zeros(2)).tolist() == [137, 1]
@@ -166,6 +173,12 @@ class TestFold:
         first, last = np.zeros(4), np.ones(4)
         np.testing.assert_allclose(sites.fold(first - sites.spacing(first)), first, atol=1e-15)
         np.testing.assert_allclose(sites.fold(last + sites.spacing(last)), last, atol=1e-15)
+
+    def test_mirrors_are_half_a_spacing_beyond_the_end_states(self):
+        sites = make(lattice(5), log_lattice(1, 1000))
+        first, last = np.zeros(2), np.ones(2)
+        np.testing.assert_allclose(sites.fold(first - sites.spacing(first) - 0.2), first + 0.2, rtol=1e-14)
+        np.testing.assert_allclose(sites.fold(last + sites.spacing(last) + 0.2), last - 0.2, rtol=1e-14)
 
     def test_within_half_a_spacing_the_end_state_is_kept(self):
         sites = make(lattice(5))
