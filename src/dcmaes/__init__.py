@@ -1,7 +1,34 @@
 """Optimization of black-box functions over discrete and mixed variables."""
 
+from dcmaes.optimizer import (
+    EvaluationError,
+    Interaction,
+    Optimizer,
+    Outcome,
+    Result,
+    StopReason,
+    Trial,
+    maximize,
+    minimize,
+)
 from dcmaes.space import Binary, Categorical, Float, Integer, Ordinal, Space
 
-__all__ = ["Binary", "Categorical", "Float", "Integer", "Ordinal", "Space"]
+__all__ = [
+    "Binary",
+    "Categorical",
+    "EvaluationError",
+    "Float",
+    "Integer",
+    "Interaction",
+    "Optimizer",
+    "Ordinal",
+    "Outcome",
+    "Result",
+    "Space",
+    "StopReason",
+    "Trial",
+    "maximize",
+    "minimize",
+]
 
 __version__ = "0.1.0"

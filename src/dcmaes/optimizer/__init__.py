@@ -1,0 +1,24 @@
+"""The ask-and-tell shell around strategies: what is evaluated, recorded and reported."""
+
+from dcmaes.optimizer._distribution import Distribution
+from dcmaes.optimizer._evaluation import EvaluationError, maximize, minimize
+from dcmaes.optimizer._history import History, Record
+from dcmaes.optimizer._optimizer import Optimizer
+from dcmaes.optimizer._result import Interaction, Result
+from dcmaes.optimizer._stopping import StopReason
+from dcmaes.optimizer._trial import Outcome, Trial
+
+__all__ = [
+    "Distribution",
+    "EvaluationError",
+    "History",
+    "Interaction",
+    "Optimizer",
+    "Outcome",
+    "Record",
+    "Result",
+    "StopReason",
+    "Trial",
+    "maximize",
+    "minimize",
+]

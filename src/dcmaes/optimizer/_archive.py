@@ -1,0 +1,180 @@
+"""Every evaluation of a run, in columns that are only ever added to."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcmaes._validation import FloatArray
+from dcmaes.optimizer._rows import RowCodec
+
+
+class Status(IntEnum):
+    """What came of an evaluation."""
+
+    OK = 0
+    INFEASIBLE = 1
+    FAILED = 2
+
+    @classmethod
+    def of(cls, violation: float) -> Status:
+        """Return the status that a violation stands for: 0 feasible, infinite a failure."""
+        if violation <= 0.0:
+            return cls.OK
+        return cls.INFEASIBLE if violation < math.inf else cls.FAILED
+
+
+class Entry(NamedTuple):
+    """One evaluation as the archive keeps it: the value is the one to be minimized."""
+
+    id: int
+    value: float
+    violation: float
+    status: int
+    restart: int
+    seconds: float
+    told_at: float
+    is_given: bool
+
+
+# Arrays of the standard library: appending one number is fast, they grow by a sixteenth at a time (no
+# doubling of a large block), and numpy reads them without conversion.
+_TYPES = {
+    "id": "q",
+    "value": "d",
+    "violation": "d",
+    "status": "b",
+    "restart": "i",
+    "seconds": "d",
+    "told_at": "d",
+    "is_given": "b",
+}
+
+
+class Archive:
+    """Append-only columns of evaluations, and a map from each point to the evaluations of it.
+
+    >>> from dcmaes.space import Sites
+    >>> codec = RowCodec(Sites([0], [5], [False], [False], [0], [4]))
+    >>> archive = Archive(codec)
+    >>> archive.append(b"\\x03", b"\\x03", Entry(0, 1.5, 0.0, Status.OK, 0, math.nan, 0.1, False))
+    >>> archive.find(b"\\x03"), archive.best, archive.x(0)
+    (0, 0, array([3.]))
+    """
+
+    def __init__(self, codec: RowCodec) -> None:
+        self.codec = codec
+        self.best: int | None = None
+        self.n_failures = 0
+        self._rows = bytearray()
+        self._columns: dict[str, array[Any]] = {name: array(code) for name, code in _TYPES.items()}
+        self._appends = tuple(column.append for column in self._columns.values())
+        self._reasons: dict[int, str] = {}
+        self._first: dict[bytes, int] = {}
+        self._repeats: dict[bytes, list[int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._columns["id"])
+
+    @property
+    def n_points(self) -> int:
+        """How many different points were evaluated."""
+        return len(self._first)
+
+    def append(self, row: bytes, key: bytes, entry: Entry, reason: str | None = None) -> None:
+        """Add one evaluation of the point that `row` and its `key` stand for."""
+        index = len(self)
+        self._rows += row
+        for append, item in zip(self._appends, entry, strict=True):
+            append(item)
+        if reason is not None:
+            self._reasons[index] = reason
+        first = self._first.setdefault(key, index)
+        if first != index:
+            self._repeats.setdefault(key, [first]).append(index)
+        if entry.status == Status.FAILED:
+            self.n_failures += 1
+        elif self.best is None or (entry.violation, entry.value) < self._standing(self.best):
+            self.best = index
+
+    def find(self, key: bytes) -> int | None:
+        """Return the index of the first evaluation of a point, or None."""
+        return self._first.get(key)
+
+    def worth(self, key: bytes) -> tuple[float, float] | None:
+        """Return value and violation of the first evaluation of a point, or None."""
+        index = self._first.get(key)
+        if index is None:
+            return None
+        return self._columns["value"][index], self._columns["violation"][index]
+
+    def entry(self, index: int) -> Entry:
+        """Return one evaluation."""
+        return Entry(*(column[index] for column in self._columns.values()))
+
+    def reason(self, index: int) -> str | None:
+        """Return why an evaluation failed, or None."""
+        return self._reasons.get(index)
+
+    def x(self, index: int) -> FloatArray:
+        """Return the coded point of one evaluation, shape (d,)."""
+        x: FloatArray = self.codec.coded([self.row(index)])[0]
+        return x
+
+    def row(self, index: int) -> bytes:
+        """Return the row of one evaluation."""
+        size = self.codec.row_size
+        return bytes(self._rows[index * size : (index + 1) * size])
+
+    def column(self, name: str, n: int | None = None) -> NDArray[Any]:
+        """Return a copy of the first `n` entries of a column (all by default), shape (n,)."""
+        column = self._columns[name]
+        return np.array(column[: len(column) if n is None else n])
+
+    def points(self, start: int, stop: int) -> FloatArray:
+        """Return the coded points of evaluations `start` to `stop`, shape (stop - start, d)."""
+        size = self.codec.row_size
+        return self.codec.split(self._rows[start * size : stop * size]).astype(np.float64)
+
+    def mean(self, key: bytes) -> tuple[float, float]:
+        """Return value and violation of a point, averaged over those of its evaluations that did not fail."""
+        entries = [self.entry(i) for i in self._repeats.get(key, [self._first[key]])]
+        sound = [e for e in entries if e.status != Status.FAILED]
+        if not sound:
+            return math.nan, math.inf
+        return sum(e.value for e in sound) / len(sound), sum(e.violation for e in sound) / len(sound)
+
+    def best_mean(self) -> int | None:
+        """Return the first evaluation of the point that is best on average over its evaluations, or None."""
+        best, standing = None, (math.inf, math.inf)
+        for key, index in self._first.items():
+            value, violation = self.mean(key)
+            if (violation, value) < standing and violation < math.inf:
+                best, standing = index, (violation, value)
+        return best
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data and arrays."""
+        columns = {name: self.column(name) for name in _TYPES}
+        reasons = [[index, reason] for index, reason in self._reasons.items()]
+        return {"rows": np.frombuffer(bytes(self._rows), np.uint8), "columns": columns, "reasons": reasons}
+
+    def restore(self, data: dict[str, Any]) -> None:
+        """Fill an empty archive with what `to_dict` returned."""
+        columns = [data["columns"][name].tolist() for name in _TYPES]
+        reasons = dict(data["reasons"])
+        for index, (row, *entry) in enumerate(zip(self._split(data["rows"]), *columns, strict=True)):
+            self.append(row, self.codec.key(row), Entry(*entry), reasons.get(index))
+
+    def _split(self, rows: NDArray[np.uint8]) -> Iterator[bytes]:
+        buffer, size = rows.tobytes(), self.codec.row_size
+        return (buffer[i : i + size] for i in range(0, len(buffer), size))
+
+    def _standing(self, index: int) -> tuple[float, float]:
+        return self._columns["violation"][index], self._columns["value"][index]

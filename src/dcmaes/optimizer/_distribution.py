@@ -1,0 +1,97 @@
+"""The search distribution in the user's own terms."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dcmaes._validation import FloatArray, readonly
+from dcmaes.space import CATEGORY, Float, Integer, Ordinal, Space, Variable
+from dcmaes.strategies import Summary
+
+
+class Distribution:
+    """A search distribution: where it is, how wide it is, and what goes together.
+
+    Attributes
+    ----------
+    names : tuple of str or int
+        The variables: their names, or their positions.
+    step_size : float
+        One number for how far the search is looking, as a fraction of the range.
+
+    Examples
+    --------
+    >>> import dcmaes as dc
+    >>> space = dc.Space({"n": dc.Integer(1, 9), "act": dc.Categorical(["relu", "gelu"])})
+    >>> distribution = dc.Optimizer(space, budget=10, strategy="random").result().distribution
+    >>> distribution.marginals["act"]
+    (('relu', 0.5), ('gelu', 0.5))
+    """
+
+    def __init__(self, space: Space, summary: Summary) -> None:
+        self._space = space
+        self._summary = summary
+        self.names: tuple[str | int, ...] = space.names
+        self.step_size = summary.step_size
+
+    @property
+    def means(self) -> dict[str | int, float]:
+        """Mean of each Binary, Integer and Float; of the logarithm, and back, where `log` is set."""
+        variables = zip(self.names, self._space.variables, self._summary.mean.tolist(), strict=True)
+        return {
+            name: _in_units(variable, u)
+            for name, variable, u in variables
+            if variable.site.kind != CATEGORY and not isinstance(variable, Ordinal)
+        }
+
+    @property
+    def deviations(self) -> dict[str | int, float]:
+        """Standard deviation of each variable that has an order, as a fraction of its range."""
+        is_numeric = self._space.sites.is_numeric
+        deviations = zip(self.names, self._summary.deviation.tolist(), is_numeric, strict=True)
+        return {name: deviation for name, deviation, keep in deviations if keep}
+
+    @property
+    def marginals(self) -> dict[str | int, tuple[tuple[Any, float], ...]]:
+        """Pairs (value, probability) of each variable for which the strategy keeps them."""
+        sites = zip(self.names, self._space.variables, self._summary.probabilities, strict=True)
+        return {
+            name: tuple(zip(variable.decode(range(len(p))), p.tolist(), strict=True))
+            for name, variable, p in sites
+            if len(p)
+        }
+
+    @property
+    def correlations(self) -> FloatArray | None:
+        """Correlations, shape (d, d), in the order of `names`; None if the strategy keeps none."""
+        correlation = self._summary.correlation
+        return None if correlation is None else readonly(correlation)
+
+    @property
+    def center(self) -> Any:
+        """The point in the middle: the value next to the mean, the most probable choice."""
+        sites = self._space.sites
+        is_numeric = sites.is_numeric
+        u = np.where(is_numeric, self._summary.mean, 0.0)
+        # Half of the uniforms round up: 0.5 takes the nearest state.
+        x = sites.from_coordinate(u, np.full(len(u), 0.5))
+        for site in np.flatnonzero(~is_numeric):
+            p = self._summary.probabilities[site]
+            x[site] = np.argmax(p) if len(p) else 0.0
+        return self._space.decode(x)
+
+    def __repr__(self) -> str:
+        return f"<Distribution around {self.center!r}, step size {self.step_size:.3g}>"
+
+
+def _in_units(variable: Variable, u: float) -> float:
+    if not isinstance(variable, (Integer, Float)):
+        return u
+    low, high = variable.low, variable.high
+    if variable.log:
+        return low * math.exp(u * math.log(high / low))
+    is_circle = isinstance(variable, Integer) and variable.periodic
+    return low + u * (high - low + is_circle)

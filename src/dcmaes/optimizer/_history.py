@@ -1,0 +1,205 @@
+"""Every evaluation of a run, as users see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcmaes._validation import FloatArray, IntArray, readonly
+from dcmaes.optimizer._archive import Archive, Status
+from dcmaes.space import Space
+
+_BLOCK = 1024
+_STATUSES = np.array([status.name.lower() for status in Status])
+
+
+class Record(NamedTuple):
+    """One evaluation.
+
+    Attributes
+    ----------
+    id : int
+        Number of the trial.
+    point : dict or array of shape (d,)
+        The point.
+    value : float
+        Its value; NaN if there is none.
+    violation : float
+        Its total constraint violation: 0 if feasible, infinite if the evaluation failed.
+    status : str
+        "ok", "infeasible" or "failed".
+    reason : str or None
+        Why the evaluation failed.
+    restart : int
+        How often the search had been restarted when the point was asked for.
+    objective_time : float
+        Seconds the objective took; NaN if it was not said.
+    told_at : float
+        Seconds from the start of the run to the tell.
+    is_given : bool
+        Whether the value came with the starting points and cost no evaluation.
+    """
+
+    id: int
+    point: Any
+    value: float
+    violation: float
+    status: str
+    reason: str | None
+    restart: int
+    objective_time: float
+    told_at: float
+    is_given: bool
+
+
+class History(Sequence[Record]):
+    """All evaluations in the order in which they were told: a sequence of records, and their columns.
+
+    Examples
+    --------
+    >>> import dcmaes as dc
+    >>> history = dc.minimize(sum, dc.Space.binary(2), budget=4, seed=1, strategy="random").history
+    >>> len(history), history[0].value, history.best_so_far
+    (4, 2.0, array([2., 1., 0., 0.]))
+    """
+
+    def __init__(self, archive: Archive, space: Space, sign: float) -> None:
+        self._archive = archive
+        self._space = space
+        self._sign = sign
+        self._n = len(archive)
+
+    def __len__(self) -> int:
+        return self._n
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Record]: ...
+    def __getitem__(self, index: int | slice) -> Record | list[Record]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(self._n))]
+        position = range(self._n)[index]
+        return self._record(position, self._space.decode(self._archive.x(position)))
+
+    def __iter__(self) -> Iterator[Record]:
+        for first in range(0, self._n, _BLOCK):
+            stop = min(first + _BLOCK, self._n)
+            for i, point in enumerate(
+                self._space.decode_many(self._archive.points(first, stop)), start=first
+            ):
+                yield self._record(i, point)
+
+    def __repr__(self) -> str:
+        return f"<History of {self._n} evaluations>"
+
+    @property
+    def ids(self) -> IntArray:
+        """Numbers of the trials, shape (n,)."""
+        return readonly(self._archive.column("id", self._n))
+
+    @property
+    def points(self) -> Any:
+        """The points: a list of dicts, or an array of shape (n, d)."""
+        points = self._space.decode_many(self._archive.points(0, self._n))
+        return points if self._space.is_named else np.array(points).reshape(self._n, self._space.dimension)
+
+    @property
+    def values(self) -> FloatArray:
+        """The values, shape (n,); NaN where there is none."""
+        return readonly(self._sign * self._archive.column("value", self._n))
+
+    @property
+    def violations(self) -> FloatArray:
+        """The total constraint violations, shape (n,)."""
+        return readonly(self._archive.column("violation", self._n))
+
+    @property
+    def statuses(self) -> NDArray[np.str_]:
+        """What came of each evaluation: "ok", "infeasible" or "failed", shape (n,)."""
+        return readonly(_STATUSES[self._archive.column("status", self._n)])
+
+    @property
+    def reasons(self) -> list[str | None]:
+        """Why each evaluation failed, or None."""
+        return [self._archive.reason(i) for i in range(self._n)]
+
+    @property
+    def restarts(self) -> IntArray:
+        """How often the search had been restarted when each point was asked for, shape (n,)."""
+        return readonly(self._archive.column("restart", self._n).astype(np.int64))
+
+    @property
+    def objective_times(self) -> FloatArray:
+        """Seconds each evaluation took, shape (n,); NaN where it was not said."""
+        return readonly(self._archive.column("seconds", self._n))
+
+    @property
+    def told_at(self) -> FloatArray:
+        """Seconds from the start of the run to each tell, shape (n,)."""
+        return readonly(self._archive.column("told_at", self._n))
+
+    @property
+    def is_given(self) -> NDArray[np.bool_]:
+        """Whether each value came with the starting points and cost no evaluation, shape (n,)."""
+        return readonly(self._archive.column("is_given", self._n).astype(np.bool_))
+
+    @property
+    def best_so_far(self) -> FloatArray:
+        """Best feasible value up to each evaluation, shape (n,); NaN before the first."""
+        value = np.where(self.statuses == "ok", self._archive.column("value", self._n), np.inf)
+        best = np.minimum.accumulate(value)
+        return readonly(self._sign * np.where(np.isinf(best), np.nan, best))
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame, one row for each evaluation, one column for each variable.
+
+        Variables of positional spaces are called x0, x1, ...; a variable that is called like another column
+        gets "point." before its name.
+
+        >>> import dcmaes as dc
+        >>> space = dc.Space({"a": dc.Integer(0, 1)})
+        >>> result = dc.minimize(lambda p: p["a"], space, budget=2, seed=0, strategy="random")
+        >>> result.history.to_frame()[["id", "a", "value", "status"]]
+           id  a  value status
+        0   0  1    1.0     ok
+        1   1  0    0.0     ok
+        """
+        book: dict[str, Any] = {
+            "value": self.values,
+            "violation": self.violations,
+            "status": self.statuses,
+            "reason": self.reasons,
+            "restart": self.restarts,
+            "objective_time": self.objective_times,
+            "told_at": self.told_at,
+            "is_given": self.is_given,
+        }
+        taken = {"id", *book}
+        variables = {f"point.{name}" if name in taken else name: column for name, column in self._variables()}
+        return import_module("pandas").DataFrame({"id": self.ids, **variables, **book})
+
+    def _variables(self) -> Iterator[tuple[str, Any]]:
+        points = self.points
+        for name in self._space.names:
+            column = [point[name] for point in points]
+            yield (name if isinstance(name, str) else f"x{name}"), column
+
+    def _record(self, index: int, point: Any) -> Record:
+        entry = self._archive.entry(index)
+        return Record(
+            id=entry.id,
+            point=point,
+            value=self._sign * entry.value,
+            violation=entry.violation,
+            status=str(_STATUSES[entry.status]),
+            reason=self._archive.reason(index),
+            restart=entry.restart,
+            objective_time=entry.seconds,
+            told_at=entry.told_at,
+            is_given=bool(entry.is_given),
+        )

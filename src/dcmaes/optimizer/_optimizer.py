@@ -1,0 +1,270 @@
+"""The ask-and-tell optimizer."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dcmaes._validation import check_integer
+from dcmaes.optimizer._constraints import Constraint, Constraints
+from dcmaes.optimizer._history import History, Record
+from dcmaes.optimizer._result import Result
+from dcmaes.optimizer._run import Run
+from dcmaes.optimizer._settings import Settings, choose_seed
+from dcmaes.optimizer._stopping import StopReason
+from dcmaes.optimizer._trial import Trial
+from dcmaes.space import Space
+from dcmaes.strategies import Strategy, make_strategy
+
+Callback = Callable[["Optimizer"], Any]
+
+
+class Optimizer:
+    """Search a space by asking for points and telling their values.
+
+    All methods may be called from several threads.
+
+    Parameters
+    ----------
+    space : Space
+        Where to search.
+    budget : int
+        How many evaluations may be made.
+    seed : int or None
+        Seed of all randomness: the same seed and the same values told in the same order give the same points.
+        None draws one, which the result reports.
+    strategy : str or strategy
+        "auto", the name of a strategy, or an object that obeys the strategy protocol.
+    direction : {"minimize", "maximize"}
+        Which values are good.
+    x0 : point, (point, value) tuple, or sequence of these
+        Where to start. Points without a value are handed out first; known values are learned from and cost no
+        evaluation.
+    constraints : callable or sequence of callables
+        Each takes a point; a positive value is a violation. They must be cheap: points that violate one are
+        never handed out. For constraints that come out of the evaluation itself, tell an `Outcome`.
+    time_limit : float
+        Seconds after which to stop, counted from here (or from loading), looked at between evaluations.
+    target : float
+        Value at which to stop.
+    duplicates : {"cache", "reevaluate", "allow"}
+        "cache": no point is handed out twice, a strategy that draws a known one is told its value for
+        nothing, and the run stops when every point of the space is known. "reevaluate": for noisy objectives,
+        points may come again and the mean of their values counts. "allow": points may come again.
+    on_error : {"penalize", "raise"}
+        What to do when an evaluation fails (told an exception, NaN, an infinite value or no number). It costs
+        one evaluation and is recorded with its reason either way; "penalize" ranks it last, "raise" stops.
+    callbacks : callable or sequence of callables
+        Each is called with the optimizer after every tell; one that returns True stops the run.
+
+    Examples
+    --------
+    >>> import dcmaes as dc
+    >>> opt = dc.Optimizer(dc.Space.integers(2, -5, 5), budget=300, seed=0, target=0.0)
+    >>> while opt.should_stop() is None:
+    ...     trials = opt.ask()
+    ...     opt.tell(trials, [float((trial.point**2).sum()) for trial in trials])
+    >>> opt.result().x
+    array([0, 0])
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        *,
+        budget: int,
+        seed: int | None = None,
+        strategy: str | Strategy[Any] = "auto",
+        direction: str = "minimize",
+        x0: Any = None,
+        constraints: Constraint | Iterable[Constraint] | None = None,
+        time_limit: float | None = None,
+        target: float | None = None,
+        duplicates: str = "cache",
+        on_error: str = "penalize",
+        callbacks: Callback | Iterable[Callback] = (),
+    ) -> None:
+        if not isinstance(space, Space):
+            raise TypeError(f"space must be a Space, got {space!r}")
+        settings = Settings(budget, choose_seed(seed), direction, time_limit, target, duplicates, on_error)
+        self._lock = threading.RLock()
+        self._callbacks = _check_callbacks(callbacks)
+        self._own_time = 0.0
+        self._run = Run(
+            space,
+            settings,
+            make_strategy(strategy),
+            Constraints(constraints, is_strict=on_error == "raise"),
+            x0,
+        )
+
+    @property
+    def space(self) -> Space:
+        """The space that is searched."""
+        return self._run.space
+
+    @property
+    def budget(self) -> int:
+        """How many evaluations may be made."""
+        return self._run.settings.budget
+
+    @property
+    def n_evaluations(self) -> int:
+        """How many evaluations were told."""
+        return self._run.n_told
+
+    @property
+    def pending(self) -> tuple[Trial, ...]:
+        """Trials that were handed out and not told yet, oldest first."""
+        with self._lock:
+            return tuple(out.trial for out in self._run.knowledge.outstanding.values())
+
+    @property
+    def best(self) -> Record | None:
+        """The best evaluation so far, or None; feasible before infeasible, those by their violation."""
+        with self._lock:
+            index = self._run.best()
+            return None if index is None else self.history[index]
+
+    @property
+    def history(self) -> History:
+        """All evaluations so far."""
+        return History(self._run.archive, self._run.space, self._run.settings.sign)
+
+    def ask(self, n: int | None = None) -> list[Trial]:
+        """Return new trials to evaluate.
+
+        Never more than the budget has left, trials that are out counted; the list is empty when there is
+        nothing left to hand out: the run has stopped, the rest of the budget is out, or every point not known
+        yet is out.
+
+        Parameters
+        ----------
+        n : int or None
+            How many. None: as many as the strategy waits for before it learns, at least one; fewer if what it
+            draws is known already.
+        """
+        n = None if n is None else check_integer("n", n, low=1)
+        with self._lock:
+            begun = time.perf_counter()
+            trials = self._run.ask(n)
+            self._own_time += time.perf_counter() - begun
+            return trials
+
+    def tell(self, trials: Trial | Sequence[Trial], values: Any, *, seconds: Any = None) -> None:
+        """Record what came of trials: all or some of those asked for, in any order, at any time, once each.
+
+        Parameters
+        ----------
+        trials : Trial or sequence of Trial
+            What was evaluated.
+        values : number, Outcome or exception; a sequence of them for a sequence of trials
+            What came of it. An exception, NaN, infinity or anything that is no number is a failure.
+        seconds : float or sequence of float
+            How long the objective took, for the record.
+
+        Raises
+        ------
+        ValueError
+            For a trial that is not out for evaluation here, or lengths that differ; nothing is recorded then.
+        """
+        with self._lock:
+            begun = time.perf_counter()
+            told_at = self._run.elapsed
+            for told in self._run.match(trials, values, seconds):
+                self._run.record(told, told_at)
+            self._own_time += time.perf_counter() - begun
+            self._call_callbacks()
+
+    def should_stop(self) -> StopReason | None:
+        """Return why the run is over, or None while it goes on. Trials still out may be told afterwards."""
+        with self._lock:
+            self._run.is_over()
+            return None if self._run.stop is None else self._run.stop.reason
+
+    def result(self) -> Result:
+        """Return what is known so far."""
+        with self._lock:
+            run, reason = self._run, self.should_stop()
+            best = run.best()
+            value, violation = run.standing(best)
+            return Result(
+                x=None if best is None else self.history[best].point,
+                fun=run.settings.sign * value,
+                violation=violation,
+                nfev=run.n_told,
+                success=violation == 0.0 and reason is not StopReason.ERROR,
+                stop_reason=reason,
+                message=run.message(violation),
+                history=self.history,
+                strategy=run.strategy.name,
+                seed=run.settings.seed,
+                n_failures=run.archive.n_failures,
+                n_restarts=run.search.n_restarts,
+                objective_time=run.objective_time,
+                optimizer_time=self._own_time,
+                _space=run.space,
+                _strategy=run.strategy,
+                _state=run.search.state,
+            )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the whole run to a file, at once: the old file stays until the new one is complete.
+
+        Constraints and callbacks are code and are not saved.
+        """
+        from dcmaes.optimizer._saving import save
+
+        with self._lock:
+            save(self, path)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        space: Space | None = None,
+        strategy: Strategy[Any] | None = None,
+        constraints: Constraint | Iterable[Constraint] | None = None,
+        callbacks: Callback | Iterable[Callback] = (),
+        budget: int | None = None,
+        time_limit: float | None = None,
+    ) -> Optimizer:
+        """Return a saved optimizer: its next ask is the one that the saved one would have made.
+
+        Parameters
+        ----------
+        path : path
+            A file that `save` wrote. Nothing in it is ever executed.
+        space : Space
+            Needed if the choices of the space are not plain data; otherwise only compared.
+        strategy : strategy
+            Needed if the saved run used a strategy object of your own.
+        constraints, callbacks
+            As in the saved run: they are code and not in the file.
+        budget, time_limit
+            New limits; the time counts from here. Left out, they are those of the saved run.
+        """
+        from dcmaes.optimizer._saving import load
+
+        return load(path, space, strategy, constraints, callbacks, budget, time_limit)
+
+    def _call_callbacks(self) -> None:
+        for callback in self._callbacks:
+            answer = callback(self)
+            if isinstance(answer, (bool, np.bool_)) and answer:
+                name = getattr(callback, "__name__", type(callback).__name__)
+                self._run.halt(StopReason.CALLBACK.stop(callback=name, n_evaluations=self._run.n_told))
+
+
+def _check_callbacks(callbacks: Callback | Iterable[Callback]) -> tuple[Callback, ...]:
+    found = (callbacks,) if callable(callbacks) else tuple(callbacks)
+    for callback in found:
+        if not callable(callback):
+            raise TypeError(f"callbacks must be callables that take the optimizer, got {callback!r}")
+    return found

@@ -1,0 +1,198 @@
+"""Where new points come from: the strategy's draws without the known ones, and a way out if all are known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dcmaes._validation import FloatArray, IntArray
+from dcmaes.optimizer._constraints import Constraints
+from dcmaes.optimizer._knowledge import Knowledge
+from dcmaes.optimizer._search import Search
+from dcmaes.space import CONTINUOUS, Space
+
+# After so many draws in a row that were all known, a new point is looked for without the strategy. Being told
+# known values for nothing moves a strategy on: 1,000 draws give it tens of generations to get away by itself.
+KNOWN_DRAWS = 1_000
+# The same for draws excluded by constraints: the strategy is then looking for the feasible region.
+EXCLUDED_DRAWS = 20_000
+# How many points are tried without the strategy before a search under constraints gives up.
+OTHER_DRAWS = 20_000
+# Up to this many points a space is listed whole; that takes about a second.
+LISTED_POINTS = 2**20
+_BLOCK = 256
+_LISTING = 2**14
+
+
+class Candidate(NamedTuple):
+    """A new point on its way to become a trial."""
+
+    row: bytes
+    key: bytes
+    point: Any
+
+
+class _Worth(NamedTuple):
+    """What is known of a point without evaluating it."""
+
+    value: float
+    violation: float
+    is_excluded: bool
+
+
+class _Tally(NamedTuple):
+    """What became of coded points that were looked at."""
+
+    n_seen: int
+    n_new: int
+    n_excluded: int
+
+
+class Proposer:
+    """Find new points that satisfy the constraints.
+
+    Parameters
+    ----------
+    space : Space
+        Where to look.
+    search : Search
+        The strategy at work: drawn from, and told for nothing what its known and excluded draws are worth.
+    knowledge : Knowledge
+        Which points are known; excluded ones are added to it.
+    constraints : Constraints
+        What a new point must satisfy.
+    skips_known : bool
+        Whether points that were evaluated or are out for evaluation are not new.
+
+    Attributes
+    ----------
+    reserve : list of int
+        Numbers of points still to be looked at without the strategy, in random order.
+    """
+
+    def __init__(
+        self, space: Space, search: Search, knowledge: Knowledge, constraints: Constraints, skips_known: bool
+    ) -> None:
+        self._space = space
+        self._search = search
+        self._knowledge = knowledge
+        self._constraints = constraints
+        self._skips_known = skips_known
+        self._codec = knowledge.archive.codec
+        self._size = space.size
+        self.reserve: list[int] = []
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether no point of the space is new any more."""
+        return self._is_used_up([])
+
+    def propose(self, n: int, enough: int, is_late: Callable[[], bool]) -> list[Candidate]:
+        """Return up to `n` new points, at least `enough` of them if they can be found before `is_late`."""
+        found: list[Candidate] = []
+        n_known = n_excluded = 0
+        while len(found) < enough and not (self._search.converged or self._is_used_up(found) or is_late()):
+            if n_known >= KNOWN_DRAWS or n_excluded >= EXCLUDED_DRAWS:
+                self._look_elsewhere(enough, found, is_late)
+                break
+            is_fruitless = n_known + n_excluded > 0
+            n_draws = max(n - len(found), self._search.batch_size if is_fruitless else 1)
+            tally = self._sift(self._search.sample(n_draws, self._knowledge), n, found, is_draw=True)
+            n_known = 0 if tally.n_new else n_known + tally.n_seen - tally.n_excluded
+            n_excluded = 0 if tally.n_new else n_excluded + tally.n_excluded
+        return found
+
+    def _is_used_up(self, found: list[Candidate]) -> bool:
+        if not self._knowledge.is_finite:
+            return False
+        n_gone = self._knowledge.n_points + len(found) if self._skips_known else len(self._knowledge.excluded)
+        return n_gone >= self._size
+
+    def _sift(self, x: FloatArray, n: int, found: list[Candidate], is_draw: bool) -> _Tally:
+        """Add to `found` what is new among coded points, in their order, until it has `n`.
+
+        Draws of the strategy that turn out known or excluded are told to it: that costs nothing.
+        """
+        rows = self._codec.rows(x)
+        keys = [self._codec.key(row) for row in rows]
+        worths = [self._recall(key) for key in keys]
+        unknown = [i for i, worth in enumerate(worths) if worth is None]
+        points = dict(zip(unknown, self._space.decode_many(x[unknown]), strict=True)) if unknown else {}
+        taken = {candidate.key for candidate in found}
+        n_before, n_seen, n_excluded = len(found), 0, 0
+        for i, (row, key, worth) in enumerate(zip(rows, keys, worths, strict=True)):
+            if len(found) == n:
+                break
+            n_seen += 1
+            if worth is None:
+                if self._skips_known and (key in taken or self._knowledge.is_out(key)):
+                    continue
+                violation = self._constraints.violation(points[i]) if self._constraints else 0.0
+                if violation == 0.0:
+                    taken.add(key)
+                    found.append(Candidate(row, key, points[i]))
+                    continue
+                self._knowledge.exclude(key, violation)
+                worth = _Worth(math.nan, violation, is_excluded=True)
+            n_excluded += worth.is_excluded
+            if is_draw:
+                self._search.learn(row, worth.value, worth.violation)
+        return _Tally(n_seen, len(found) - n_before, n_excluded)
+
+    def _recall(self, key: bytes) -> _Worth | None:
+        if self._skips_known:
+            worth = self._knowledge.archive.worth(key)
+            if worth is not None:
+                return _Worth(*worth, is_excluded=False)
+        violation = self._knowledge.excluded.get(key)
+        return None if violation is None else _Worth(math.nan, violation, is_excluded=True)
+
+    def _look_elsewhere(self, n: int, found: list[Candidate], is_late: Callable[[], bool]) -> None:
+        """Add new points to `found`, until it has `n`, without asking the strategy."""
+        if self._size <= max(LISTED_POINTS, 4 * self._knowledge.n_points):
+            self._look_through_list(n, found)
+        else:
+            self._look_around(n, found, is_late)
+
+    def _look_through_list(self, n: int, found: list[Candidate]) -> None:
+        """Take points at random from the list of all that are not known yet."""
+        self.reserve = self.reserve or self._list_unknown()
+        while len(found) < n and self.reserve:
+            block = np.array(self.reserve[: -_BLOCK - 1 : -1])
+            tally = self._sift(self._listed(block), n, found, is_draw=False)
+            del self.reserve[len(self.reserve) - tally.n_seen :]
+
+    def _list_unknown(self) -> list[int]:
+        unknown = []
+        size = int(self._size)
+        for first in range(0, size, _LISTING):
+            numbers = np.arange(first, min(first + _LISTING, size))
+            keys = map(self._codec.key, self._codec.rows(self._listed(numbers)))
+            unknown.append(numbers[[self._recall(key) is None for key in keys]])
+        shuffled: list[int] = self._search.rng.permutation(np.concatenate(unknown)).tolist()
+        return shuffled
+
+    def _listed(self, numbers: IntArray) -> FloatArray:
+        """Return the coded points with these numbers in the list of all points, shape (n, d)."""
+        sites = self._space.sites
+        # Continuous sites of a finite space have one value.
+        x = np.tile(np.where(sites.kind == CONTINUOUS, sites.low, 0.0), (len(numbers), 1))
+        for site in np.flatnonzero(sites.n_states > 1):
+            numbers, x[:, site] = np.divmod(numbers, sites.n_states[site])
+        return x
+
+    def _look_around(self, n: int, found: list[Candidate], is_late: Callable[[], bool]) -> None:
+        """Change ever more variables of the best point at random: one at first, all in the end."""
+        rng, sites = self._search.rng, self._space.sites
+        shape = (_BLOCK, sites.dimension)
+        best = self._knowledge.archive.best
+        x = sites.uniform(rng.random(shape[1:])) if best is None else self._knowledge.archive.x(best)
+        for block in range(OTHER_DRAWS // _BLOCK):
+            if len(found) == n or is_late():
+                return
+            is_changed = rng.random(shape) < 2.0**block / sites.dimension
+            changed = np.where(is_changed, sites.uniform(rng.random(shape)), x)
+            self._sift(changed, n, found, is_draw=False)

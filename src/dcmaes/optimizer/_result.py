@@ -1,0 +1,123 @@
+"""What a run found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dcmaes.optimizer._distribution import Distribution
+from dcmaes.optimizer._history import History
+from dcmaes.optimizer._stopping import StopReason
+from dcmaes.space import Space
+from dcmaes.strategies import Strategy
+
+
+class Interaction(NamedTuple):
+    """Two variables and how strongly they interact.
+
+    >>> first, second, strength = Interaction("width", "lr", 0.8)
+    """
+
+    first: str | int
+    second: str | int
+    strength: float
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a run found, and why it stopped.
+
+    Attributes
+    ----------
+    x : dict, array of shape (d,), or None
+        The best point: the best feasible one; if none is feasible, the one with the smallest violation; None
+        if no evaluation gave a value.
+    fun : float
+        Its value, in the sign in which the objective returned it; NaN if there is none.
+    violation : float
+        Its total constraint violation: 0 if it is feasible.
+    nfev : int
+        Number of evaluations that were told, failures included, known values of starting points not.
+    success : bool
+        Whether `x` is feasible and the run did not end in an error.
+    stop_reason : StopReason or None
+        Why the run stopped; None while it is still going on.
+    message : str
+        The same in one line, with the number that fired.
+    history : History
+        Every evaluation.
+    strategy : str
+        Name of the strategy.
+    seed : int
+        Seed of the run: the same seed, space and values give the same points.
+    n_failures : int
+        Number of evaluations that failed.
+    n_restarts : int
+        How often the strategy was restarted.
+    objective_time : float
+        Seconds spent in the objective, over all workers.
+    optimizer_time : float
+        Seconds spent choosing points and learning from values.
+
+    Examples
+    --------
+    >>> import dcmaes as dc
+    >>> result = dc.minimize(sum, dc.Space.binary(3), budget=100, seed=1, strategy="random")
+    >>> result.fun, result.stop_reason
+    (0.0, <StopReason.SPACE_EXHAUSTED: 'space_exhausted'>)
+    """
+
+    x: Any
+    fun: float
+    violation: float
+    nfev: int
+    success: bool
+    stop_reason: StopReason | None
+    message: str
+    history: History
+    strategy: str
+    seed: int
+    n_failures: int
+    n_restarts: int
+    objective_time: float
+    optimizer_time: float
+    _space: Space = field(repr=False)
+    _strategy: Strategy[Any] = field(repr=False)
+    _state: Any = field(repr=False)
+
+    @cached_property
+    def distribution(self) -> Distribution:
+        """The last search distribution: means, marginals, correlations."""
+        return Distribution(self._space, self._strategy.summary(self._state))
+
+    def interactions(self) -> list[Interaction]:
+        """Return the pairs of variables that interact, strongest first; pairs of strength 0 are left out.
+
+        >>> import dcmaes as dc
+        >>> dc.minimize(sum, dc.Space.binary(3), budget=5, seed=0, strategy="random").interactions()
+        []
+        """
+        strength = np.asarray(self._strategy.interactions(self._state))
+        first, second = np.triu_indices(len(strength), k=1)
+        found = strength[first, second]
+        names = self._space.names
+        order = np.argsort(-found, kind="stable")
+        return [
+            Interaction(names[first[i]], names[second[i]], float(found[i])) for i in order if found[i] > 0.0
+        ]
+
+    def __repr__(self) -> str:
+        lines = [
+            f"       fun: {self.fun:.10g}"
+            + ("" if self.violation <= 0.0 else f" (violation {self.violation:.3g})"),
+            f"         x: {self.x!r}",
+            f"      nfev: {self.nfev} ({self.n_failures} failed)",
+            f"   success: {self.success}",
+            f"   message: {self.message}",
+            f"  strategy: {self.strategy}, {self.n_restarts} restarts",
+            f"      time: {self.objective_time:.3g} s objective, {self.optimizer_time:.3g} s optimizer",
+        ]
+        return "\n".join(lines)

@@ -1,0 +1,281 @@
+"""The rules of a run: which points go out, what is recorded of them, when it is over."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dcmaes._validation import check_number
+from dcmaes.optimizer._archive import Archive, Entry, Status
+from dcmaes.optimizer._constraints import ConstraintError, Constraints
+from dcmaes.optimizer._knowledge import Knowledge, Outstanding
+from dcmaes.optimizer._proposals import EXCLUDED_DRAWS, OTHER_DRAWS, Candidate, Proposer
+from dcmaes.optimizer._rows import RowCodec
+from dcmaes.optimizer._search import Search
+from dcmaes.optimizer._settings import Settings
+from dcmaes.optimizer._start import read_start
+from dcmaes.optimizer._stopping import Stop, StopReason
+from dcmaes.optimizer._trial import Reading, Trial, freeze, read
+from dcmaes.space import Space
+from dcmaes.strategies import Evaluations, Strategy
+
+
+class Told(NamedTuple):
+    """What came of one trial that was out for evaluation."""
+
+    out: Outstanding
+    reading: Reading
+    seconds: float
+
+
+class Run:
+    """Everything about a run but threads, time spent and user interface.
+
+    Attributes
+    ----------
+    stop : Stop or None
+        Why the run is over; trials still out are recorded also afterwards.
+    error : BaseException or None
+        The exception behind a stop that user code caused.
+    """
+
+    def __init__(
+        self, space: Space, settings: Settings, strategy: Strategy[Any], constraints: Constraints, x0: Any
+    ) -> None:
+        self.space = space
+        self.settings = settings
+        self.strategy = strategy
+        self.constraints = constraints
+        codec = RowCodec(space.sites)
+        self.archive = Archive(codec)
+        self.knowledge = Knowledge(self.archive, is_finite=math.isfinite(space.size))
+        self.queue: deque[Candidate] = deque()
+        self.next_id = 0
+        self.n_told = 0
+        self.objective_time = 0.0
+        self.stop: Stop | None = None
+        self.error: BaseException | None = None
+        self._started_at = time.perf_counter()
+        self.time_before = 0.0
+        start = self._admit(x0)
+        rng = np.random.default_rng(settings.seed)
+        self.search = Search(strategy, codec, space.sites, start, settings.budget, rng)
+        self.proposer = Proposer(
+            space, self.search, self.knowledge, constraints, skips_known=settings.duplicates == "cache"
+        )
+        self._check_stop(*self.standing(self.best()))
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the run began, sittings before loading included."""
+        return self.time_before + self._sitting()
+
+    @property
+    def room(self) -> int:
+        """How many trials may still be handed out."""
+        return self.settings.budget - self.n_told - len(self.knowledge.outstanding)
+
+    def ask(self, n: int | None) -> list[Trial]:
+        """Hand out trials: starting points first, then new points."""
+        if self.room <= 0 or self.is_over():
+            return []
+        self.search.flush()
+        n_wanted = max(1, self.search.batch_size - len(self.knowledge.outstanding)) if n is None else n
+        n_wanted = min(n_wanted, self.room)
+        trials = self._ask_queued(n_wanted)
+        n_missing = n_wanted - len(trials)
+        if n_missing > 0:
+            try:
+                found = self.proposer.propose(n_missing, 1 if n is None else n_missing, self._is_late)
+                trials += [self._hand_out(candidate) for candidate in found]
+            except ConstraintError as error:
+                self.halt(StopReason.ERROR.stop(why=str(error)), error)
+        if self.search.converged is not None or not self.knowledge.outstanding:
+            self._give_up()
+        return trials
+
+    def match(self, trials: Trial | Sequence[Trial], values: Any, seconds: Any) -> list[Told]:
+        """Return what is told of each trial, or raise before anything has changed."""
+        if isinstance(trials, Trial):
+            spent = math.nan if seconds is None else _check_seconds(seconds)
+            return [Told(self._find_out(trials), read(values), spent)]
+        outs = [self._find_out(trial) for trial in trials]
+        if len({out.trial.id for out in outs}) < len(outs):
+            raise ValueError("trials must be different from each other, got one of them twice")
+        readings = [read(value) for value in _as_list("values", values, len(outs))]
+        if seconds is None:
+            return [Told(out, reading, math.nan) for out, reading in zip(outs, readings, strict=True)]
+        times = [_check_seconds(spent) for spent in _as_list("seconds", seconds, len(outs))]
+        return [Told(*told) for told in zip(outs, readings, times, strict=True)]
+
+    def record(self, told: Told, told_at: float) -> None:
+        """Take in what came of one trial: the only place where evaluations enter a run."""
+        out, reading, seconds = told
+        value, violation = self.settings.sign * reading.value, reading.violation
+        status = Status.of(violation)
+        self.knowledge.take_back(out.trial.id)
+        entry = Entry(out.trial.id, value, violation, status, out.restart, seconds, told_at, False)
+        self.archive.append(out.row, out.key, entry, reading.reason)
+        self.n_told += 1
+        if not math.isnan(seconds):
+            self.objective_time += seconds
+        if self.settings.duplicates == "reevaluate":
+            value, violation = self.archive.mean(out.key)
+        self.search.learn(out.row, value, violation)
+        if status == Status.FAILED and self.settings.on_error == "raise":
+            why = f"the evaluation of trial {out.trial.id} failed: {reading.reason}"
+            self.halt(StopReason.ERROR.stop(why=why), reading.error)
+        self._check_stop(value, violation)
+
+    def is_over(self) -> bool:
+        """Tell whether the run has stopped; looks at the clock."""
+        if self.stop is None and self._is_late():
+            limit, elapsed = self.settings.time_limit, self._sitting()
+            self.stop = StopReason.TIME_LIMIT.stop(limit=limit, elapsed=elapsed)
+        return self.stop is not None
+
+    def halt(self, stop: Stop, error: BaseException | None = None) -> None:
+        """Stop for a reason from outside; the first reason stays."""
+        if self.stop is None:
+            self.stop, self.error = stop, error
+
+    def best(self) -> int | None:
+        """Return the index of the best evaluation (the first of the best point, if repeats are averaged)."""
+        return self.archive.best_mean() if self.settings.duplicates == "reevaluate" else self.archive.best
+
+    def standing(self, index: int | None) -> tuple[float, float]:
+        """Return value and violation of an evaluation (of its point, if repeats are averaged)."""
+        if index is None:
+            return math.nan, math.inf
+        if self.settings.duplicates == "reevaluate":
+            return self.archive.mean(self.archive.codec.key(self.archive.row(index)))
+        entry = self.archive.entry(index)
+        return entry.value, entry.violation
+
+    def message(self, violation: float) -> str:
+        """Return why the run stopped in one line, with what the violation of the best point says about it."""
+        running = f"still running: {self.n_told} of {self.settings.budget} evaluations told"
+        message = running if self.stop is None else self.stop.message
+        if violation == 0.0 or not len(self.archive) or self.error is not None:
+            return message
+        if violation < math.inf:
+            return f"{message}; no feasible point was found, the smallest violation is {violation:.6g}"
+        return f"{message}; every evaluation failed, the first one with: {self.archive.reason(0)}"
+
+    def _admit(self, x0: Any) -> Evaluations:
+        """Record the starting points with a value, queue the others, and return them all."""
+        starts = read_start(x0, self.space)
+        values, violations = [], []
+        for x, reading in starts:
+            (row,) = self.archive.codec.rows(x[np.newaxis])
+            candidate = Candidate(row, self.archive.codec.key(row), self.space.decode(x))
+            violation = self.constraints.violation(candidate.point)
+            value = math.nan
+            if reading is not None:
+                value, violation = self.settings.sign * reading.value, violation + reading.violation
+                entry = Entry(self.next_id, value, violation, Status.of(violation), 0, math.nan, 0.0, True)
+                self.archive.append(row, candidate.key, entry)
+                self.next_id += 1
+            elif violation > 0.0:
+                self.knowledge.exclude(candidate.key, violation)
+            else:
+                self.queue.append(candidate)
+            values.append(value)
+            violations.append(violation)
+        x = np.array([start.x for start in starts]).reshape(-1, self.space.dimension)
+        return Evaluations(x, np.array(values, dtype=np.float64), np.array(violations, dtype=np.float64))
+
+    def _ask_queued(self, n: int) -> list[Trial]:
+        """Hand out up to `n` starting points."""
+        trials: list[Trial] = []
+        while self.queue and len(trials) < n:
+            candidate = self.queue.popleft()
+            is_known = self.archive.find(candidate.key) is not None or self.knowledge.is_out(candidate.key)
+            if not (is_known and self.settings.duplicates == "cache"):
+                trials.append(self._hand_out(candidate))
+        return trials
+
+    def _hand_out(self, candidate: Candidate) -> Trial:
+        trial = Trial(self.next_id, freeze(candidate.point))
+        self.next_id += 1
+        self.knowledge.hand_out(Outstanding(trial, candidate.row, candidate.key, self.search.n_restarts))
+        return trial
+
+    def _find_out(self, trial: Trial) -> Outstanding:
+        if not isinstance(trial, Trial):
+            raise TypeError(f"trials must be a Trial that ask returned, or several of them, got {trial!r}")
+        out = self.knowledge.outstanding.get(trial.id)
+        if out is None:
+            if 0 <= trial.id < self.next_id:
+                raise ValueError(f"trial {trial.id} was told already")
+            raise ValueError(
+                f"trial {trial.id} is unknown: this optimizer has handed out {self.next_id} trials"
+            )
+        if out.trial is not trial and not self._is_same_point(out.trial.point, trial.point):
+            raise ValueError(f"trial {trial.id} comes from another optimizer: its point is {trial.point!r}")
+        return out
+
+    def _is_same_point(self, point: Any, other: Any) -> bool:
+        """Compare points, not trials: a trial may have been sent to another process and back."""
+        if not self.space.contains(other):
+            return False
+        return bool(np.array_equal(self.space.encode(point), self.space.encode(other)))
+
+    def _check_stop(self, value: float, violation: float) -> None:
+        """Stop if the latest value reaches the target, or if there is nothing left to do."""
+        if self.stop is not None:
+            return
+        sign, target = self.settings.sign, self.settings.target
+        if target is not None and violation == 0.0 and value <= sign * target:
+            where = f"at evaluation {self.n_told}" if self.n_told else "by a starting point"
+            self.stop = StopReason.TARGET.stop(target=target, value=sign * value, where=where)
+        elif self.proposer.is_exhausted and not self.knowledge.outstanding:
+            self.stop = self._exhaustion()
+        elif self.n_told >= self.settings.budget:
+            self.stop = StopReason.BUDGET.stop(budget=self.settings.budget)
+        elif self.search.converged is not None:
+            self.stop = StopReason.CONVERGED.stop(why=self.search.converged)
+
+    def _give_up(self) -> None:
+        """Stop because there is no new point, or no use in one."""
+        self._check_stop(math.nan, math.inf)
+        if not self.is_over():
+            n_draws = EXCLUDED_DRAWS + OTHER_DRAWS
+            smallest = self.constraints.smallest_violation
+            why = f"no new point satisfied the constraints in {n_draws} draws"
+            why += f"; the smallest violation was {smallest:.6g}"
+            self.stop = StopReason.ERROR.stop(why=why)
+
+    def _exhaustion(self) -> Stop:
+        n_excluded = len(self.knowledge.excluded)
+        remark = f", {n_excluded} of them excluded by constraints" if n_excluded else ""
+        if n_excluded and not len(self.archive):
+            remark = ": none satisfies the constraints"
+        return StopReason.SPACE_EXHAUSTED.stop(size=self.space.size, remark=remark)
+
+    def _is_late(self) -> bool:
+        limit = self.settings.time_limit
+        return limit is not None and self._sitting() >= limit
+
+    def _sitting(self) -> float:
+        return time.perf_counter() - self._started_at
+
+
+def _check_seconds(seconds: Any) -> float:
+    return seconds if type(seconds) is float else check_number("seconds", seconds, low=0.0)
+
+
+def _as_list(name: str, values: Any, n: int) -> list[Any]:
+    if isinstance(values, np.ndarray) and values.ndim == 1:
+        values = values.tolist()
+    elif isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise ValueError(f"{name} must be a sequence of {n}, one for each trial, got {values!r}")
+    found = list(values)
+    if len(found) != n:
+        raise ValueError(f"{name} must be a sequence of {n}, one for each trial, got {len(found)}")
+    return found

@@ -1,0 +1,58 @@
+"""The settings of a run that are plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dcmaes._validation import check_choice, check_integer, check_number
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run was told to do, checked.
+
+    >>> Settings(budget=0, seed=1)
+    Traceback (most recent call last):
+    ValueError: budget must be at least 1, got 0
+    """
+
+    budget: int
+    seed: int
+    direction: str = "minimize"
+    time_limit: float | None = None
+    target: float | None = None
+    duplicates: str = "cache"
+    on_error: str = "penalize"
+
+    def __post_init__(self) -> None:
+        self._set("budget", check_integer("budget", self.budget, low=1))
+        self._set("seed", check_integer("seed", self.seed, low=0))
+        check_choice("direction", self.direction, ("minimize", "maximize"))
+        check_choice("duplicates", self.duplicates, ("cache", "reevaluate", "allow"))
+        check_choice("on_error", self.on_error, ("penalize", "raise"))
+        if self.time_limit is not None:
+            self._set("time_limit", check_number("time_limit", self.time_limit, low=0.0))
+        if self.target is not None:
+            self._set("target", check_number("target", self.target))
+
+    @property
+    def sign(self) -> float:
+        """What values are multiplied by to be minimized, and by which they are turned back."""
+        return 1.0 if self.direction == "minimize" else -1.0
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+
+def choose_seed(seed: int | None) -> int:
+    """Return the seed, or a new one that results report, so that any run can be repeated.
+
+    >>> choose_seed(3)
+    3
+    """
+    if seed is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+    return seed

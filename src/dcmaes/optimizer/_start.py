@@ -1,0 +1,67 @@
+"""Starting points: what users may pass as `x0`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dcmaes._validation import FloatArray
+from dcmaes.optimizer._trial import Reading, read
+from dcmaes.space import Space
+
+
+class Start(NamedTuple):
+    """A starting point: coded, shape (d,), with what the user knows of its value."""
+
+    x: FloatArray
+    reading: Reading | None
+
+
+def read_start(x0: Any, space: Space) -> list[Start]:
+    """Return the starting points in `x0`: a point, a (point, value) tuple, or a sequence of such.
+
+    >>> import dcmaes as dc
+    >>> starts = read_start([([0, 1], 2.5), [1, 1]], dc.Space.binary(2))
+    >>> [(start.x.tolist(), start.reading and start.reading.value) for start in starts]
+    [([0.0, 1.0], 2.5), ([1.0, 1.0], None)]
+    """
+    if x0 is None:
+        return []
+    if _is_point(x0) or _is_pair(x0):
+        return [_read_one("x0", x0, space)]
+    if not isinstance(x0, Iterable) or isinstance(x0, (str, bytes)):
+        raise TypeError(f"x0 must be a point, a (point, value) tuple or a sequence of these, got {x0!r}")
+    return [_read_one(f"x0[{i}]", item, space) for i, item in enumerate(x0)]
+
+
+def _read_one(name: str, item: Any, space: Space) -> Start:
+    point, told = item if _is_pair(item) else (item, None)
+    if not _is_point(point):
+        raise TypeError(f"{name} must be a point or a (point, value) tuple, got {item!r}")
+    try:
+        x = space.encode(point)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: {error}") from error
+    if not _is_pair(item):
+        return Start(x, None)
+    reading = read(told)
+    if reading.reason is not None:
+        raise ValueError(f"{name}: the known value must be a finite number or an Outcome, got {told!r}")
+    return Start(x, reading)
+
+
+def _is_point(item: Any) -> bool:
+    """Tell a point by its shape: a mapping, or a sequence of scalars."""
+    if isinstance(item, Mapping):
+        return True
+    if isinstance(item, np.ndarray):
+        return item.ndim == 1
+    return isinstance(item, (list, tuple)) and all(
+        isinstance(entry, (int, float, np.generic)) for entry in item
+    )
+
+
+def _is_pair(item: Any) -> bool:
+    return isinstance(item, tuple) and len(item) == 2 and _is_point(item[0]) and not _is_point(item[1])

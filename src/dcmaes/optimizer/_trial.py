@@ -1,0 +1,182 @@
+"""Trials, and what can be told of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from dcmaes._validation import readonly
+
+_MAX_REASON = 500
+
+
+class FrozenPoint(dict[str, Any]):
+    """A point of a named space that refuses changes; copied, pickled or unpacked it is a plain dict.
+
+    >>> import json
+    >>> point = FrozenPoint(layers=2, act="relu")
+    >>> json.dumps(point), dict(**point)
+    ('{"layers": 2, "act": "relu"}', {'layers': 2, 'act': 'relu'})
+    >>> point["layers"] = 3
+    Traceback (most recent call last):
+    TypeError: the point of a trial is read-only; change a copy of it: dict(trial.point)
+    """
+
+    __slots__ = ()
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError("the point of a trial is read-only; change a copy of it: dict(trial.point)")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    update = pop = popitem = clear = setdefault = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
+
+def freeze(point: Any) -> Any:
+    """Return a point as it is kept and shown: arrays that refuse writes, dicts that refuse changes."""
+    if isinstance(point, Mapping):
+        return FrozenPoint(point)
+    return readonly(point)
+
+
+def thaw(point: Any) -> Any:
+    """Return a fresh copy of a point for user code, which may do with it what it likes."""
+    return dict(point) if isinstance(point, Mapping) else point.copy()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """A point handed out for evaluation.
+
+    Attributes
+    ----------
+    id : int
+        Consecutive number of the trial in its run.
+    point : dict or array of shape (d,)
+        The point to evaluate, read-only: a dict for named spaces, an array for positional ones.
+
+    Examples
+    --------
+    >>> import dcmaes as dc
+    >>> opt = dc.Optimizer(dc.Space({"a": dc.Integer(3, 3)}), budget=5)
+    >>> opt.ask(1)
+    [Trial(id=0, point={'a': 3})]
+    """
+
+    id: int
+    point: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A value with its constraint violation, for an objective that finds out about both at once.
+
+    Attributes
+    ----------
+    value : float
+        The value; may be None or NaN where the point is infeasible and has none.
+    violation : float
+        How much the constraints are violated in total; zero or less is feasible.
+
+    Examples
+    --------
+    >>> import dcmaes as dc
+    >>> def weight(x):
+    ...     return dc.Outcome(value=x.sum(), violation=3 - x.sum())  # at least three
+    >>> dc.minimize(weight, dc.Space.binary(4), budget=16, seed=0).fun
+    3.0
+    """
+
+    value: Any
+    violation: Any = 0.0
+
+
+class Reading(NamedTuple):
+    """What was told of a trial, checked: in the user's sign.
+
+    A failure has a reason, no value (NaN), an infinite violation, and the exception if there was one.
+    """
+
+    value: float
+    violation: float
+    reason: str | None = None
+    error: BaseException | None = None
+
+
+def failure(reason: str, error: BaseException | None = None) -> Reading:
+    """Return the reading of an evaluation that gave nothing to rank the point by."""
+    shown = reason if len(reason) <= _MAX_REASON else reason[: _MAX_REASON - 3] + "..."
+    return Reading(math.nan, math.inf, shown, error)
+
+
+def read(told: Any) -> Reading:
+    """Return what was told as a reading: never raises, anything that is no finite number is a failure.
+
+    >>> read(np.float32(0.5))
+    Reading(value=0.5, violation=0.0, reason=None, error=None)
+    >>> read("0.5").reason
+    "no number: the string '0.5'"
+    """
+    if type(told) is float and math.isfinite(told):
+        return Reading(told, 0.0)
+    if type(told) is Reading:
+        return told
+    if isinstance(told, BaseException):
+        return failure(describe(told), told)
+    if isinstance(told, Outcome):
+        return _read_outcome(told)
+    value, reason = _read_number(told)
+    return failure(reason) if reason else Reading(value, 0.0)
+
+
+def describe(error: BaseException) -> str:
+    """Return an exception in one line.
+
+    >>> describe(ZeroDivisionError("division by zero"))
+    'ZeroDivisionError: division by zero'
+    """
+    try:
+        text = str(error)
+    except Exception:  # a broken __str__ must not take the evaluation with it
+        text = "(its message cannot be shown)"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _read_outcome(outcome: Outcome) -> Reading:
+    violation, reason = _read_number(outcome.violation)
+    if reason:
+        return failure(f"violation is {reason}")
+    violation = max(violation, 0.0)
+    value, reason = _read_number(outcome.value)
+    if reason and violation == 0.0:
+        return failure(reason)
+    return Reading(value, violation)
+
+
+def _read_number(told: Any) -> tuple[float, str]:
+    """Return a finite number and no reason, or NaN and why there is none."""
+    if told is None:
+        return math.nan, "no number: None (is a return missing?)"
+    if isinstance(told, (str, bytes)):
+        return math.nan, f"no number: the string {told!r}"
+    if isinstance(told, np.ndarray):
+        if told.size != 1:
+            return math.nan, f"no number: an array of shape {told.shape}"
+        told = told.reshape(())[()]
+    if isinstance(told, (complex, np.complexfloating)):
+        return math.nan, f"no real number: {told}"
+    try:
+        value = float(told)
+    except OverflowError:
+        return math.nan, "a number too large for a float"
+    except Exception:
+        return math.nan, f"no number: an object of type {type(told).__name__}"
+    if math.isfinite(value):
+        return value, ""
+    return math.nan, f"not finite: {value}"

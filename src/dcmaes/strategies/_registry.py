@@ -1,0 +1,61 @@
+"""Strategies by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from dcmaes._validation import check_choice
+from dcmaes.strategies._protocol import Strategy
+
+# Module and class of each strategy; modules are imported when their strategy is first used.
+_CLASSES = {
+    "random": ("dcmaes.strategies.random", "RandomSearch"),
+}
+_ALIASES = {"auto": "random"}
+_METHODS = tuple(name for name in vars(Strategy) if not name.startswith("_"))
+
+
+def strategy_names() -> tuple[str, ...]:
+    """Return the names of the strategies that come with the library, without aliases such as "auto".
+
+    >>> "random" in strategy_names()
+    True
+    """
+    return tuple(_CLASSES)
+
+
+def make_strategy(strategy: str | Strategy[Any], options: Mapping[str, Any] | None = None) -> Strategy[Any]:
+    """Return the strategy of that name, built with `options`, or the object itself if it obeys the protocol.
+
+    >>> make_strategy("random", {"population_size": 5})
+    RandomSearch(population_size=5)
+    """
+    if not isinstance(strategy, str):
+        missing = [method for method in _METHODS if not hasattr(strategy, method)]
+        if missing or isinstance(strategy, type):
+            detail = (
+                "a class; make an object of it" if isinstance(strategy, type) else f"no {missing[0]!r} in it"
+            )
+            wanted = "a name or an object that obeys the strategy protocol"
+            raise TypeError(f"strategy must be {wanted}, got {strategy!r} ({detail})")
+        return strategy
+    check_choice("strategy", strategy, (*_ALIASES, *_CLASSES))
+    made: Strategy[Any] = _class(_ALIASES.get(strategy, strategy))(**(options or {}))
+    return made
+
+
+def is_registered(strategy: Strategy[Any]) -> bool:
+    """Tell whether `make_strategy(strategy.name, strategy.options())` gives an equal strategy.
+
+    >>> is_registered(make_strategy("random"))
+    True
+    """
+    return strategy.name in _CLASSES and type(strategy) is _class(strategy.name)
+
+
+def _class(name: str) -> type[Any]:
+    module, class_name = _CLASSES[name]
+    found: type[Any] = getattr(import_module(module), class_name)
+    return found

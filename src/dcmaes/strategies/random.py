@@ -1,0 +1,107 @@
+"""Uniform random search: the baseline every other strategy has to beat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dcmaes._validation import FloatArray, check_integer
+from dcmaes.space import Sites
+from dcmaes.strategies._protocol import Evaluations, Known, Summary
+
+# Midpoints at which the uniform law is tabulated for its summary; far finer than what is shown of it.
+_N_MIDPOINTS = 1024
+
+
+@dataclass(frozen=True)
+class RandomState:
+    """The sites, and how many points were told: random search learns nothing else."""
+
+    sites: Sites
+    n_told: int
+
+
+@dataclass(frozen=True)
+class RandomSearch:
+    """Draw every point uniformly, independently of what was found before.
+
+    Parameters
+    ----------
+    population_size : int
+        How many points an `ask` without a number hands out.
+
+    Examples
+    --------
+    >>> import dcmaes as dc
+    >>> result = dc.minimize(sum, dc.Space.binary(3), budget=100, seed=1, strategy=RandomSearch())
+    >>> result.fun, result.nfev
+    (0.0, 8)
+    """
+
+    population_size: int = 10
+
+    def __post_init__(self) -> None:
+        check_integer("population_size", self.population_size, low=1)
+
+    @property
+    def name(self) -> str:
+        """The name under which results report the strategy."""
+        return "random"
+
+    def init(self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator) -> RandomState:
+        """Return the first state; where the search starts makes no difference to it."""
+        return RandomState(sites, n_told=0)
+
+    def batch_size(self, state: RandomState) -> int:
+        """Return the population size: no update ever waits."""
+        return self.population_size
+
+    def sample(self, state: RandomState, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
+        """Return `n` uniform points, shape (n, d)."""
+        return state.sites.uniform(rng.random((n, state.sites.dimension)))
+
+    def update(self, state: RandomState, told: Evaluations) -> RandomState:
+        """Return the state with the told points counted."""
+        return replace(state, n_told=state.n_told + len(told))
+
+    def convergence(self, state: RandomState) -> str | None:
+        """Return None: random search never converges."""
+        return None
+
+    def restart(self, state: RandomState, rng: np.random.Generator) -> RandomState | None:
+        """Return the same state: every draw is a fresh start."""
+        return state
+
+    def summary(self, state: RandomState) -> Summary:
+        """Return the uniform distribution."""
+        sites = state.sites
+        midpoints = (np.arange(_N_MIDPOINTS) + 0.5) / _N_MIDPOINTS
+        u = sites.coordinate(sites.uniform(np.repeat(midpoints[:, None], sites.dimension, axis=1)))
+        u[:, ~sites.is_numeric] = np.nan
+        n_kept = np.where(sites.is_numeric & (sites.n_states != 2), 0, sites.n_states)
+        return Summary(
+            mean=u.mean(axis=0),
+            deviation=u.std(axis=0),
+            probabilities=tuple(np.full(n, 1.0 / n) if n else np.empty(0) for n in n_kept),
+            correlation=None,
+            step_size=1.0,
+        )
+
+    def interactions(self, state: RandomState) -> FloatArray:
+        """Return zeros, shape (d, d): nothing is learned about pairs."""
+        return np.zeros((state.sites.dimension, state.sites.dimension))
+
+    def options(self) -> Mapping[str, Any]:
+        """Return the options as plain data."""
+        return {"population_size": self.population_size}
+
+    def state_to_dict(self, state: RandomState) -> dict[str, Any]:
+        """Return the state as plain data."""
+        return {"n_told": state.n_told}
+
+    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> RandomState:
+        """Return the state that `state_to_dict` described."""
+        return RandomState(sites, n_told=data["n_told"])
