@@ -116,3 +116,13 @@ def test_chunks_cover_every_point_and_trial():
     wide = MultivariateBinomial.from_moments(40, np.full(300, 40.0), np.zeros((300, 300)))
     assert (law.sample(2000, np.random.default_rng(0)) == law.trials).all()
     assert (wide.sample(100, np.random.default_rng(0)) == 40).all()
+
+
+def test_sums_of_simulated_draws():
+    field = np.linspace(-1, 1, 24)
+    law = MultivariateBinomial(3, Ising(field, np.zeros((24, 24))))
+    assert law.bernoulli.method == "gibbs"
+    drawn = law.sample(4000, np.random.default_rng(3))
+    p = 1 / (1 + np.exp(-field))
+    error = np.sqrt(3 * p * (1 - p) / 4000)
+    assert (np.abs(drawn.mean(axis=0) - 3 * p) <= STANDARD_ERRORS * error).all()

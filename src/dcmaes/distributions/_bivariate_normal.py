@@ -13,7 +13,7 @@ _TOLERANCE = 4e-16  # of the larger marginal: the rounding error of the distribu
 
 
 def bivariate_normal_cdf(h: ArrayLike, k: ArrayLike, rho: ArrayLike) -> FloatArray:
-    """Return P(X <= h, Y <= k) for standard normal X, Y of correlation `rho`, by Owen's T function.
+    """Return P(X <= h, Y <= k), (N1), for standard normal X, Y of correlation `rho`, by Owen's T function.
 
     Parameters
     ----------

@@ -16,6 +16,7 @@ from dcmaes.distributions._states import check_points, check_size, enumerate_sta
 from dcmaes.distributions._thresholded_gaussian import ThresholdedGaussian
 
 _CHUNK = 2**19  # numbers drawn at a time: 4 MiB, which stays in cache
+_COUNTED_DIMENSION = 12  # up to here all states of one draw may be counted instead of drawn
 _MAX_CELLS = 4_000_000  # of the table behind pmf: 32 MB
 _MAX_WORK = 2_000_000_000  # additions to fill it: some seconds
 
@@ -171,7 +172,7 @@ class MultivariateBinomial:
 
     def _sum_draws(self, n_draws: int, n_points: int, rng: np.random.Generator) -> IntArray:
         """Return sums of `n_draws` draws, shape (n_points, k), drawn a chunk at a time."""
-        if n_draws > 2**self.dimension and self._has_table:
+        if self.dimension <= _COUNTED_DIMENSION and n_draws > 2**self.dimension and self._has_table:
             # Counting how often each of the few states came up costs less than drawing them one by one.
             counts = rng.multinomial(n_draws, self._bernoulli.probabilities.reshape(-1), size=n_points)
             return np.asarray(counts @ enumerate_states(self.dimension).astype(np.int64))
