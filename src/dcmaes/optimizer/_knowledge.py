@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,7 +44,7 @@ class Knowledge:
         self.is_finite = is_finite
         self.outstanding: dict[int, Outstanding] = {}
         self.excluded: dict[bytes, float] = {}
-        self._n_out: Counter[bytes] = Counter()
+        self._n_out: dict[bytes, int] = {}
 
     @property
     def n_points(self) -> int:
@@ -78,15 +77,14 @@ class Knowledge:
     def hand_out(self, out: Outstanding) -> None:
         """Remember that a trial is out for evaluation."""
         self.outstanding[out.trial.id] = out
-        self._n_out[out.key] += 1
+        self._n_out[out.key] = self._n_out.get(out.key, 0) + 1
 
     def take_back(self, trial_id: int) -> Outstanding:
         """Forget that a trial is out for evaluation, and return it."""
         out = self.outstanding.pop(trial_id)
-        if self._n_out[out.key] == 1:
-            del self._n_out[out.key]
-        else:
-            self._n_out[out.key] -= 1
+        n_left = self._n_out.pop(out.key) - 1
+        if n_left:
+            self._n_out[out.key] = n_left
         return out
 
     def to_dict(self) -> dict[str, Any]:

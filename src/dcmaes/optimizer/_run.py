@@ -234,7 +234,7 @@ class Run:
         if target is not None and violation == 0.0 and value <= sign * target:
             where = f"at evaluation {self.n_told}" if self.n_told else "by a starting point"
             self.stop = StopReason.TARGET.stop(target=target, value=sign * value, where=where)
-        elif self.proposer.is_exhausted and not self.knowledge.outstanding:
+        elif not self.knowledge.outstanding and self.proposer.is_exhausted:
             self.stop = self._exhaustion()
         elif self.n_told >= self.settings.budget:
             self.stop = StopReason.BUDGET.stop(budget=self.settings.budget)

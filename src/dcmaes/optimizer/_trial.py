@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
-
-from dcmaes._validation import readonly
 
 _MAX_REASON = 500
 
@@ -39,15 +36,13 @@ class FrozenPoint(dict[str, Any]):
 
 
 def freeze(point: Any) -> Any:
-    """Return a point as it is kept and shown: arrays that refuse writes, dicts that refuse changes."""
-    if isinstance(point, Mapping):
-        return FrozenPoint(point)
-    return readonly(point)
+    """Return a point of a space as it is kept and shown: a dict that refuses changes; arrays already do."""
+    return FrozenPoint(point) if type(point) is dict else point
 
 
 def thaw(point: Any) -> Any:
     """Return a fresh copy of a point for user code, which may do with it what it likes."""
-    return dict(point) if isinstance(point, Mapping) else point.copy()
+    return dict(point) if isinstance(point, dict) else point.copy()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
