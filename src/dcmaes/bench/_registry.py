@@ -22,14 +22,15 @@ class Optimizer:
 
     `run(domain, evaluate, budget, seed)` calls ``evaluate(x)`` until it raises `RunEnded`; if it returns
     before, it is called again with another seed. `kinds` says which variables it takes ("i" integers, "c"
-    categories, "f" floats), `package` what must be installed, `is_binary_only` whether integers must be 0..1.
+    categories, "f" floats), `package` what must be installed, `max_states` and `uniform_states` what it asks
+    of discrete variables.
     """
 
     name: str
     run: Run
     kinds: str = "icf"
     package: str | None = None
-    is_binary_only: bool = False
+    max_states: int | None = None
     uniform_states: bool = False
 
     @property
@@ -42,7 +43,7 @@ class Optimizer:
         if not {_LETTERS[int(kind)] for kind in domain.kind} <= set(self.kinds):
             return False
         n_states = domain.n_states[domain.is_discrete]
-        if self.is_binary_only and bool((n_states != 2).any()):
+        if self.max_states is not None and bool((n_states > self.max_states).any()):
             return False
         return not (self.uniform_states and len(np.unique(n_states)) > 1)
 
@@ -52,7 +53,7 @@ def optimizer(
     *,
     kinds: str = "icf",
     package: str | None = None,
-    is_binary_only: bool = False,
+    max_states: int | None = None,
     uniform_states: bool = False,
 ) -> Callable[[Run], Run]:
     """Register ``run(domain, evaluate, budget, seed)`` under a name.
@@ -73,7 +74,7 @@ def optimizer(
     def register(run: Run) -> Run:
         if name in _TABLE:
             raise ValueError(f"an optimizer named {name!r} is registered already")
-        _TABLE[name] = Optimizer(name, run, kinds, package, is_binary_only, uniform_states)
+        _TABLE[name] = Optimizer(name, run, kinds, package, max_states, uniform_states)
         return run
 
     return register

@@ -92,7 +92,7 @@ def evaluations_table(scores: Table) -> str:
             cells.append(_cell(row, name, is_solvable, name == best))
         lines.append(tuple(cells))
     note = (
-        "Median evaluations to the optimum (and the share of runs that hit it, if not all; `-`: less than half); "
+        "Median evaluations to the optimum (and the share of runs that hit it, if not all; `-` below half); "
         "the area where no optimizer hit it. Best in bold."
     )
     return note + "\n\n" + _markdown(("problem", *names), lines)

@@ -79,6 +79,8 @@ def _drive(chosen: Optimizer, recorder: Recorder, job: Job) -> str:
         except Exception:
             # a peer that fails keeps what it had found; the record says how it ended
             return "error: " + traceback.format_exc().strip().splitlines()[-1][:200]
+        if recorder.n_evaluations >= job.budget:
+            return "budget"
         if recorder.n_evaluations == before:
             return "error: returned without evaluating anything"
     return "error: gave up restarting"
