@@ -101,12 +101,31 @@ def test_pmf_of_a_thresholded_pair():
     assert (p * points[:, 0] * points[:, 1]).sum() - 1.2 * 1.1 == pytest.approx(0.3, rel=1e-12)
 
 
+@pytest.mark.parametrize("k", [3, 4, 5])
+def test_pmf_of_a_thresholded_vector_has_the_moments(k):
+    trials, mean, covariance = feasible_moments(k, seed=k + 1, strength=0.4)
+    trials, mean, covariance = (
+        0 * trials + 2,
+        2 * mean / trials,
+        2 * covariance / np.minimum.outer(trials, trials),
+    )
+    law = MultivariateBinomial.from_moments(trials, mean, covariance)
+    points = np.array(list(np.ndindex((3,) * k)))
+    p = law.pmf(points)
+    assert p.sum() == pytest.approx(1, abs=1e-13)
+    np.testing.assert_allclose(p @ points, law.mean, rtol=1e-11)
+    centered = points - law.mean
+    np.testing.assert_allclose((centered * p[:, None]).T @ centered, law.covariance, rtol=0, atol=1e-11)
+
+
 def test_constant_coordinates():
     law = MultivariateBinomial.from_moments(3, [0.0, 3.0, 1.5], np.diag([0, 0, 0.75]))
     sample = law.sample(50, np.random.default_rng(0))
     assert (sample[:, 0] == 0).all()
     assert (sample[:, 1] == 3).all()
     assert law.correlation_error == 0
+    assert law.pmf([0, 3, 1]) == pytest.approx(3 / 8, rel=1e-12)
+    assert law.pmf([1, 3, 1]) == 0
 
 
 def test_zero_off_the_lattice_and_shapes():
@@ -145,9 +164,9 @@ FAIR = [[0.5, 0.1], [0.1, 0.5]]
         (lambda: MultivariateBinomial(10**4, PAIR).pmf([1, 1]), ValueError, "pmf builds a table of all 1e"),
         (lambda: MultivariateBinomial(2, PAIR).sample(2, None), TypeError, "rng must be"),
         (
-            lambda: MultivariateBinomial.from_moments(2, [1, 1, 1], np.eye(3) / 2).pmf([0, 0, 0]),
+            lambda: MultivariateBinomial.from_moments(2, np.ones(7), np.eye(7) / 2).pmf(np.zeros(7)),
             ValueError,
-            "at most 2 variables, this law has 3",
+            "at most 6 variables, this law has 7",
         ),
         (lambda: MultivariateBinomial.from_moments(2, [], []), ValueError, "mean must hold at least one"),
         (

@@ -172,7 +172,7 @@ class MultivariateBinomial:
 
     def _sum_draws(self, n_draws: int, n_points: int, rng: np.random.Generator) -> IntArray:
         """Return sums of `n_draws` draws, shape (n_points, k), drawn a chunk at a time."""
-        if self.dimension <= _COUNTED_DIMENSION and n_draws > 2**self.dimension and self._has_table:
+        if self.dimension <= _COUNTED_DIMENSION and n_draws > 2**self.dimension and self._is_countable:
             # Counting how often each of the few states came up costs less than drawing them one by one.
             counts = rng.multinomial(n_draws, self._bernoulli.probabilities.reshape(-1), size=n_points)
             return np.asarray(counts @ enumerate_states(self.dimension).astype(np.int64))
@@ -189,9 +189,9 @@ class MultivariateBinomial:
         return result
 
     @property
-    def _has_table(self) -> bool:
-        """Whether the probabilities of one draw are at hand."""
-        return not isinstance(self._bernoulli, ThresholdedGaussian) or self._bernoulli.has_table
+    def _is_countable(self) -> bool:
+        """Whether the probabilities of one draw are exact and cheap."""
+        return not isinstance(self._bernoulli, ThresholdedGaussian) or self._bernoulli.has_closed_form
 
     @cached_property
     def _table(self) -> FloatArray:

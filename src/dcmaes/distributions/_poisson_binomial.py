@@ -91,7 +91,7 @@ class PoissonBinomial:
         return lattice_pmf(x, 0, self.probabilities)
 
     def entropy(self) -> float:
-        """Return the Shannon entropy in nats.
+        """Return the Shannon entropy in nats, at most that of the binomial of the same mean (P3).
 
         >>> round(PoissonBinomial([0.5]).entropy(), 6)
         0.693147
