@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -27,6 +27,8 @@ class Evaluations:
         Values to be minimized; NaN where there is none (a failure, or a point excluded by a cheap constraint).
     violation : array of shape (n,)
         Total constraint violation: 0 where feasible, infinite where the evaluation failed.
+    is_repeat : bool array of shape (n,)
+        Whether the point had been evaluated before, so that telling it again cost nothing; by default none had.
 
     >>> told = Evaluations(np.zeros((3, 1)), np.array([2.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0]))
     >>> told.order()
@@ -36,6 +38,11 @@ class Evaluations:
     x: FloatArray
     value: FloatArray
     violation: FloatArray
+    is_repeat: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+
+    def __post_init__(self) -> None:
+        if len(self.is_repeat) == 0:
+            object.__setattr__(self, "is_repeat", np.zeros(len(self.value), dtype=bool))
 
     def __len__(self) -> int:
         return len(self.value)
@@ -43,6 +50,14 @@ class Evaluations:
     def order(self) -> IntArray:
         """Return positions, best first: feasible by value, infeasible by violation, failures last, ties as told."""
         return np.lexsort((self.value, self.violation))
+
+    def take(self, rows: slice | IntArray) -> Evaluations:
+        """Return some of the evaluations.
+
+        >>> len(Evaluations(np.zeros((3, 1)), np.zeros(3), np.zeros(3)).take(slice(2)))
+        2
+        """
+        return Evaluations(self.x[rows], self.value[rows], self.violation[rows], self.is_repeat[rows])
 
     @staticmethod
     def empty(dimension: int) -> Evaluations:
@@ -64,6 +79,7 @@ class Evaluations:
             np.concatenate([first.x, second.x]),
             np.concatenate([first.value, second.value]),
             np.concatenate([first.violation, second.violation]),
+            np.concatenate([first.is_repeat, second.is_repeat]),
         )
 
 

@@ -1,0 +1,240 @@
+"""The strategy `cma`: the discrete CMA-ES as it works."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dcmaes._validation import FloatArray, check_choice, check_integer, check_number
+from dcmaes.space import Sites
+from dcmaes.strategies._protocol import Evaluations, Known, Summary
+from dcmaes.strategies.cma._constants import default_population_size
+from dcmaes.strategies.cma._distribution import Distribution, draw
+from dcmaes.strategies.cma._interactions import interaction_matrix
+from dcmaes.strategies.cma._layout import Layout
+from dcmaes.strategies.cma._restarts import convergence, next_run
+from dcmaes.strategies.cma._start import first_distribution, no_paths
+from dcmaes.strategies.cma._state import CmaState, Progress, state_from_dict, state_to_dict
+from dcmaes.strategies.cma._update import advance, limit
+
+# Beyond this many latent normals `covariance="auto"` keeps scales only: a full matrix would cost more time per
+# evaluation than it could learn within any budget of the order of 100 evaluations a site.
+LARGEST_FULL = 300
+
+
+class Cma:
+    """Discrete CMA-ES: correlated steps on lattices, choices and continuous sites, adapted by ranks.
+
+    Parameters
+    ----------
+    population_size : int, optional
+        Points in a generation of the first run; by default 1.5 (4 + 3 log d).
+    step_size : float
+        Initial standard deviation as a fraction of each range.
+    covariance : {"auto", "full", "diagonal"}
+        Whether correlations are learned; "auto" does up to 300 latent normals.
+    restarts : {"ipop", "bipop", None}
+        What follows convergence: runs of doubling population, those alternating with small ones, or nothing.
+    max_restarts : int
+        Largest number of restarts.
+
+    Examples
+    --------
+    >>> import dcmaes as dc
+    >>> space = dc.Space.integers(5, -10, 10)
+    >>> result = dc.minimize(lambda x: int((x**2).sum()), space, budget=300, seed=0, strategy=Cma(), target=0)
+    >>> result.fun
+    0.0
+    """
+
+    def __init__(
+        self,
+        *,
+        population_size: int | None = None,
+        step_size: float = 0.25,
+        covariance: str = "auto",
+        restarts: str | None = "ipop",
+        max_restarts: int = 1000,
+    ) -> None:
+        if population_size is not None:
+            population_size = check_integer("population_size", population_size, low=4)
+        self.population_size = population_size
+        self.step_size = check_number("step_size", step_size, low=1e-6, high=1.0)
+        self.covariance = check_choice("covariance", covariance, ("auto", "full", "diagonal"))
+        self.restarts = None if restarts is None else check_choice("restarts", restarts, ("ipop", "bipop"))
+        self.max_restarts = check_integer("max_restarts", max_restarts, low=0)
+
+    def __repr__(self) -> str:
+        return f"Cma({', '.join(f'{name}={value!r}' for name, value in self.options().items())})"
+
+    @property
+    def name(self) -> str:
+        """The name under which results report the strategy."""
+        return "cma"
+
+    def options(self) -> Mapping[str, Any]:
+        """Return the options as plain data."""
+        return dict(vars(self))
+
+    def init(self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator) -> CmaState:
+        """Return the first state: wide, in the middle of the space, or narrower around the starting points."""
+        layout = Layout(sites)
+        size = self.population_size or default_population_size(layout.n_sites)
+        distribution = first_distribution(layout, start, self.step_size, size, is_full=self._is_full(layout))
+        return CmaState(
+            distribution=distribution,
+            paths=no_paths(distribution),
+            population_size=size,
+            growing_size=size,
+            is_small_run=False,
+            waiting=Evaluations.empty(sites.dimension),
+            progress=Progress(),
+            memory=np.zeros((sites.dimension, sites.dimension)),
+            memory_best=(np.inf, np.inf),
+        )
+
+    def batch_size(self, state: CmaState) -> int:
+        """Return how many results the next generation still waits for."""
+        return max(1, state.population_size - len(state.waiting))
+
+    def sample(self, state: CmaState, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
+        """Return `n` coded points drawn from the search distribution, shape (n, d)."""
+        return draw(state.distribution, n, rng)
+
+    def update(self, state: CmaState, told: Evaluations) -> CmaState:
+        """Return the state after as many generations as the results now told complete."""
+        waiting = Evaluations.join(state.waiting, told)
+        size = state.population_size
+        while len(waiting) >= size:
+            state = _generation(state, waiting.take(slice(size)))
+            waiting = waiting.take(slice(size, None))
+        return replace(state, waiting=waiting)
+
+    def convergence(self, state: CmaState) -> str | None:
+        """Return why the run has converged, or None."""
+        return convergence(state)
+
+    def restart(self, state: CmaState, rng: np.random.Generator) -> CmaState | None:
+        """Return the first state of the next run, or None when there is to be none."""
+        if self.restarts is None or state.progress.run >= self.max_restarts:
+            return None
+        base = self.population_size or default_population_size(state.distribution.layout.n_sites)
+        layout = state.distribution.layout
+        is_full = self._is_full(layout)
+        return next_run(
+            state,
+            rng,
+            base_size=base,
+            step_size=self.step_size,
+            is_full=is_full,
+            is_bipop=self.restarts == "bipop",
+        )
+
+    def summary(self, state: CmaState) -> Summary:
+        """Return the present search distribution."""
+        return _summary(state.distribution)
+
+    def interactions(self, state: CmaState) -> FloatArray:
+        """Return how strongly each pair of sites interacts in the run that found the best point, shape (d, d)."""
+        if state.progress.best < state.memory_best:
+            return interaction_matrix(state.distribution)
+        return state.memory
+
+    def state_to_dict(self, state: CmaState) -> dict[str, Any]:
+        """Return the state as plain data."""
+        return state_to_dict(state)
+
+    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> CmaState:
+        """Return the state that `state_to_dict` described."""
+        return state_from_dict(data, sites)
+
+    def _is_full(self, layout: Layout) -> bool:
+        if self.covariance == "auto":
+            return 0 < layout.n_latents <= LARGEST_FULL
+        return self.covariance == "full" and layout.n_latents > 0
+
+
+def _generation(state: CmaState, told: Evaluations) -> CmaState:
+    order = told.order()
+    progress = _progress(state.progress, told, int(order[0]))
+    distribution, paths = advance(
+        state.distribution, state.paths, told.x[order], generation=progress.generation
+    )
+    distribution = _thaw(distribution, float(1 - told.is_repeat.mean()), len(told))
+    return replace(state, distribution=distribution, paths=paths, progress=progress)
+
+
+def _progress(progress: Progress, told: Evaluations, best: int) -> Progress:
+    n_paid = int((~told.is_repeat).sum())
+    found = (float(told.violation[best]), float(np.nan_to_num(told.value[best], nan=np.inf)))
+    is_better = found < progress.best
+    return replace(
+        progress,
+        generation=progress.generation + 1,
+        best=found if is_better else progress.best,
+        idle=0 if is_better else progress.idle + n_paid,
+        n_free=0 if n_paid else progress.n_free + 1,
+        evaluations=progress.evaluations + n_paid,
+    )
+
+
+# A population should be new points for this part at least; the floor under the variances adapts at this rate.
+FRESH_SHARE = 0.3
+THAW_RATE = 0.5
+
+
+def smallest_floor(n_sites: int, population_size: int) -> float:
+    """Return the lowest floor: about one jump of a frozen site in a whole population (K20)."""
+    return 1 / (max(n_sites, 1) * population_size)
+
+
+def _thaw(distribution: Distribution, fresh: float, population_size: int) -> Distribution:
+    """Raise the floor while too few points are new, lower it while there are enough (K20)."""
+    n_sites = max(distribution.layout.n_sites, 1)
+    lowest = smallest_floor(n_sites, population_size)
+    floor = distribution.floor * np.exp(THAW_RATE * (FRESH_SHARE - fresh))
+    return limit(
+        replace(distribution, floor=float(np.clip(floor, lowest, max(lowest, min(2 / n_sites, 0.3)))))
+    )
+
+
+def _summary(distribution: Distribution) -> Summary:
+    layout = distribution.layout
+    d = layout.sites.dimension
+    mean, deviation = np.full(d, np.nan), np.full(d, np.nan)
+    mean[layout.sites.is_numeric] = deviation[layout.sites.is_numeric] = 0.0
+    mean[layout.numeric], deviation[layout.numeric] = distribution.mean, distribution.numeric.spread
+    probabilities = [np.empty(0) for _ in range(d)]
+    for row, site in enumerate(layout.category):
+        probabilities[site] = distribution.smoothed[row, : layout.n_choices[row]].copy()
+    spread = np.concatenate(
+        [distribution.numeric.spread, np.sqrt(1 - distribution.smoothed.max(axis=1, initial=0))]
+    )
+    return Summary(
+        mean=mean,
+        deviation=deviation,
+        probabilities=tuple(probabilities),
+        correlation=site_correlation(distribution),
+        step_size=float(np.sqrt((spread**2).mean())) if len(spread) else 0.0,
+    )
+
+
+def site_correlation(distribution: Distribution) -> FloatArray | None:
+    """Return the correlation between sites, shape (d, d): for one-of-c sites the strongest of their choices."""
+    if distribution.correlation is None:
+        return None
+    layout = distribution.layout
+    result = np.eye(layout.sites.dimension)
+    site = layout.site_of_latent
+    upper = np.triu_indices(layout.n_latents, 1)
+    strength = distribution.correlation[upper]
+    by_strength = np.argsort(np.abs(strength), kind="stable")
+    first, second = site[upper[0][by_strength]], site[upper[1][by_strength]]
+    different = first != second
+    # Written weakest first, so that the strongest pair of latents is what stays.
+    result[first[different], second[different]] = strength[by_strength][different]
+    result[second[different], first[different]] = strength[by_strength][different]
+    return result
