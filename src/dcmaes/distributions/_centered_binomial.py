@@ -37,17 +37,6 @@ class CenteredBinomial:
         Number of states of a periodic variable: the result is taken modulo `wrap`, on 0..wrap-1. The mean is
         then that of the wrapped integer, which differs from `center` when mass crosses the end.
 
-    Attributes
-    ----------
-    p : float
-        The smaller success probability, (C1).
-    support : ndarray of int64
-        The values from the least to the greatest of positive probability (0..wrap-1 when wrapped).
-    probabilities : ndarray
-        Their probabilities.
-    mean, variance : float
-        The exact moments of the integer, rounding (and wrapping) included.
-
     Examples
     --------
     >>> law = CenteredBinomial(4, 0.75, center=1.0)
@@ -133,7 +122,7 @@ class CenteredBinomial:
 
     @property
     def support(self) -> IntArray:
-        """Values on which the law lives, ascending."""
+        """Values from the least to the greatest of positive probability; 0..wrap-1 when wrapped."""
         first, table = self._table
         return readonly(np.arange(first, first + table.size))
 

@@ -32,18 +32,6 @@ class MultivariateBinomial:
     bernoulli : MultivariateBernoulli, BivariateBernoulli or Ising
         Law of one draw on {0,1}^k.
 
-    Attributes
-    ----------
-    trials : ndarray of int64, shape (k,)
-        Trials of each coordinate.
-    bernoulli : object
-        Law of one draw; for `from_moments` a thresholded normal vector.
-    mean, covariance : ndarray, shapes (k,) and (k, k)
-        Exact moments of this law (as exact as those of `bernoulli`), (M2).
-    correlation_error : float
-        Largest absolute difference between an asked and a delivered correlation; 0 unless `from_moments`
-        had to repair the latent correlation matrix.
-
     Examples
     --------
     >>> from dcmaes.distributions import MultivariateBernoulli
@@ -118,22 +106,25 @@ class MultivariateBinomial:
 
     @property
     def bernoulli(self) -> BernoulliLaw:
-        """Law of one draw on {0,1}^k."""
+        """Law of one draw on {0,1}^k; for `from_moments` a thresholded normal vector."""
         return self._bernoulli
 
     @property
     def correlation_error(self) -> float:
-        """Largest absolute difference between an asked and a delivered correlation."""
+        """Largest absolute difference between an asked and a delivered correlation.
+
+        It is 0 up to rounding unless `from_moments` had to repair the latent correlation matrix.
+        """
         return self._correlation_error
 
     @property
     def mean(self) -> FloatArray:
-        """Expectation, shape (k,)."""
+        """Expectation, shape (k,); as exact as that of `bernoulli`."""
         return readonly(self._trials * self._bernoulli.mean)  # (M2)
 
     @property
     def covariance(self) -> FloatArray:
-        """Covariance, shape (k, k)."""
+        """Covariance of this law, shape (k, k); as exact as that of `bernoulli`."""
         return readonly(np.minimum.outer(self._trials, self._trials) * self._bernoulli.covariance)  # (M2)
 
     def pmf(self, x: ArrayLike) -> FloatArray | np.float64:
@@ -153,7 +144,7 @@ class MultivariateBinomial:
         return np.where(inside, table.reshape(-1)[index], 0.0)[()]
 
     def sample(self, size: int | tuple[int, ...] | None, rng: np.random.Generator) -> IntArray:
-        """Draw independent points, int64 of shape (*size, k).
+        """Draw independent points, int64 of shape ``(*size, k)``.
 
         >>> from dcmaes.distributions import MultivariateBernoulli
         >>> MultivariateBinomial(3, MultivariateBernoulli([0.0, 1.0])).sample(2, np.random.default_rng(0))

@@ -23,18 +23,6 @@ class PoissonBinomial:
     p : array_like, shape (n,)
         Success probabilities in [0, 1].
 
-    Attributes
-    ----------
-    p : ndarray, shape (n,)
-        The success probabilities.
-    n : int
-        Number of trials.
-    probabilities : ndarray, shape (n + 1,)
-        The whole probability mass function; entries above 1e-300 keep their relative accuracy
-        (about 1e-13 at n = 10,000), the tails too.
-    mean, variance : float
-        Moments, (P2).
-
     Examples
     --------
     >>> law = PoissonBinomial([0.5, 0.5, 0.0])
@@ -75,7 +63,10 @@ class PoissonBinomial:
 
     @cached_property
     def probabilities(self) -> FloatArray:
-        """Probabilities of 0..n, shape (n + 1,)."""
+        """Probabilities of 0..n, shape (n + 1,).
+
+        Entries above 1e-300 keep their relative accuracy, the tails too: about 1e-13 at n = 10,000.
+        """
         return readonly(_convolve_all(self._p))
 
     @cached_property

@@ -125,7 +125,7 @@ class ThresholdedGaussian(BernoulliLaw):
         return result
 
     def sample(self, size: int | tuple[int, ...] | None, rng: np.random.Generator) -> IntArray:
-        """Draw independent points, int64 of shape (*size, k)."""
+        """Draw independent points, int64 of shape ``(*size, k)``."""
         shape = check_size(size)
         factor = self._latent.factor
         normals = check_generator("rng", rng).standard_normal((math.prod(shape), factor.shape[1]))

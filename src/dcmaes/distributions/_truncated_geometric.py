@@ -20,7 +20,7 @@ _SERIES = -2.0 * (-1.0) ** _ORDERS * special.zeta(2 * _ORDERS) / (2 * np.pi) ** 
 
 
 class TruncatedGeometric:
-    """Probabilities proportional to `rho`^i on the integers i = 0..n.
+    """Probabilities proportional to ``rho**i`` on the integers i = 0..n.
 
     Of all laws on 0..n with its mean, this one has the largest entropy.
 
@@ -30,15 +30,6 @@ class TruncatedGeometric:
         Largest value, at least 1.
     rho : float
         Ratio of neighbouring probabilities, positive; 1 gives the uniform law.
-
-    Attributes
-    ----------
-    n : int
-        Largest value.
-    rho, log_rho : float
-        The ratio and its logarithm, in which the law is kept.
-    mean, variance : float
-        Moments, (G3) and (G4).
 
     Examples
     --------
@@ -99,7 +90,7 @@ class TruncatedGeometric:
 
     @property
     def log_rho(self) -> float:
-        """Logarithm of the ratio of neighbouring probabilities."""
+        """Logarithm of the ratio of neighbouring probabilities, in which the law is kept."""
         return self._log_rho
 
     @property
