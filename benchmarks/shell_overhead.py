@@ -1,7 +1,7 @@
 """What the optimizer costs around a strategy: microseconds per evaluation beyond the strategy's own time.
 
 Random search is driven once bare (sample and update only) and once by the whole shell, in the strategy's own
-batches, on spaces of d variables; the difference is what asking, telling, recording and recognising points cost.
+batches, on spaces of d variables; the difference is what asking, telling, recording and recognising cost.
 
     python benchmarks/shell_overhead.py [--budget 100000] [--dimension 10]
     python benchmarks/shell_overhead.py --memory        10^6 evaluations at d = 100

@@ -61,8 +61,8 @@ _RECORD = np.dtype(
 class Archive:
     """Append-only records of evaluations, and a map from each point to the evaluations of it.
 
-    Records and points are packed into two byte arrays: adding one is fast, they grow by an eighth at a time (no
-    doubling of a large block), and numpy reads them as columns.
+    Records and points are packed into two byte arrays: adding one is fast, they grow by an eighth at a time
+    (no doubling of a large block), and numpy reads them as columns.
 
     >>> from dcmaes.space import Sites
     >>> codec = RowCodec(Sites([0], [5], [False], [False], [0], [4]))

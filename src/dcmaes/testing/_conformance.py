@@ -1,0 +1,344 @@
+"""What every strategy must do, as tests to inherit."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dcmaes._validation import FloatArray
+from dcmaes.optimizer import Optimizer, StopReason
+from dcmaes.space import CONTINUOUS, Sites, Space
+from dcmaes.strategies import Evaluations, Strategy
+from dcmaes.testing._spaces import conformance_spaces
+
+BUDGET = 500
+_SPACES = conformance_spaces()
+
+
+class StrategyConformance:
+    """Tests that any strategy must pass: inherit, and say how to make one.
+
+    The tests drive the strategy over spaces of every kind and tell it everything that may be told: nothing,
+    failures, infeasible points, points it never sampled, huge values, equal values.
+
+    Examples
+    --------
+    In a test file, run with pytest:
+
+    >>> from dcmaes.strategies import RandomSearch
+    >>> class TestRandomSearch(StrategyConformance):
+    ...     def make_strategy(self):
+    ...         return RandomSearch()
+    """
+
+    def make_strategy(self) -> Strategy[Any]:
+        """Return a strategy with the options to be tested."""
+        raise NotImplementedError(
+            "a conformance test must say how to make its strategy: override make_strategy"
+        )
+
+    @pytest.fixture(params=list(_SPACES))
+    def space(self, request: pytest.FixtureRequest) -> Space:
+        """Each of the spaces."""
+        return _SPACES[request.param]
+
+    @pytest.fixture
+    def strategy(self) -> Strategy[Any]:
+        """The strategy."""
+        return self.make_strategy()
+
+    # What a strategy object is.
+
+    def test_equal_options_make_equal_strategies(self, strategy: Strategy[Any]) -> None:
+        """Options are plain data and rebuild the strategy."""
+        options = dict(strategy.options())
+        assert json.loads(json.dumps(options)) == options
+        assert dict(type(strategy)(**options).options()) == options
+        assert strategy.name
+        assert isinstance(strategy.name, str)
+
+    def test_state_is_frozen(self, strategy: Strategy[Any], space: Space) -> None:
+        """The state is a frozen dataclass."""
+        state = _start(strategy, space)
+        assert dataclasses.is_dataclass(state)
+        field = dataclasses.fields(state)[0].name
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(state, field, None)
+
+    # Sampling.
+
+    def test_samples_lie_in_the_space(self, strategy: Strategy[Any], space: Space) -> None:
+        """Samples of any number have the right shape and type and decode to points, also after updates."""
+        rng = np.random.default_rng(1)
+        for state in _states(strategy, space):
+            assert strategy.batch_size(state) >= 1
+            for n in (1, 2, 7, 64):
+                x = strategy.sample(state, n, rng, Nothing(space.dimension))
+                assert x.shape == (n, space.dimension)
+                assert x.dtype == np.float64
+                assert all(space.contains(point) for point in space.decode_many(x))
+
+    def test_same_generator_gives_same_samples(self, strategy: Strategy[Any], space: Space) -> None:
+        """Randomness comes from the generator alone, and the state is not used up by sampling."""
+        for state in _states(strategy, space):
+            before = _plain(strategy.state_to_dict(state))
+            draws = [
+                strategy.sample(state, 5, np.random.default_rng(3), Nothing(space.dimension))
+                for _ in range(2)
+            ]
+            np.testing.assert_array_equal(draws[0], draws[1])
+            assert _plain(strategy.state_to_dict(state)) == before
+
+    def test_first_samples_are_spread_out(self, strategy: Strategy[Any], space: Space) -> None:
+        """Without a hint where to start, no variable with several values is stuck at one."""
+        sites = space.sites
+        state = _start(strategy, space)
+        x = strategy.sample(state, 400, np.random.default_rng(5), Nothing(space.dimension))
+        is_free = np.where(sites.kind == CONTINUOUS, sites.low < sites.high, sites.n_states > 1)
+        assert (np.ptp(x, axis=0) > 0.0)[is_free].all()
+
+    # Updates.
+
+    def test_update_changes_no_argument(self, strategy: Strategy[Any], space: Space) -> None:
+        """An update returns a new state; the old one and what was told stay as they are."""
+        for state in _states(strategy, space):
+            told = _random_told(space, strategy.batch_size(state), seed=4)
+            copies = told.x.copy(), told.value.copy(), told.violation.copy()
+            before = _plain(strategy.state_to_dict(state))
+            first, second = strategy.update(state, told), strategy.update(state, told)
+            assert _plain(strategy.state_to_dict(state)) == before
+            assert _plain(strategy.state_to_dict(first)) == _plain(strategy.state_to_dict(second))
+            for array, copy in zip((told.x, told.value, told.violation), copies, strict=True):
+                np.testing.assert_array_equal(array, copy)
+
+    def test_update_takes_read_only_arrays(self, strategy: Strategy[Any], space: Space) -> None:
+        """What is told need not be writeable."""
+        state = _start(strategy, space)
+        told = _random_told(space, 2 * strategy.batch_size(state), seed=4)
+        for array in (told.x, told.value, told.violation):
+            array.flags.writeable = False
+        self._check_alive(strategy, space, strategy.update(state, told))
+
+    @pytest.mark.parametrize("portion", [0, 1, 3, 100])
+    def test_any_number_may_be_told(self, strategy: Strategy[Any], space: Space, portion: int) -> None:
+        """No, few and many evaluations at once, of points that were never sampled."""
+        state = _start(strategy, space)
+        for seed in range(6):
+            state = strategy.update(state, _random_told(space, portion, seed))
+        self._check_alive(strategy, space, state)
+
+    @pytest.mark.parametrize("case", ["failures", "excluded", "infeasible", "equal", "huge", "tiny", "mixed"])
+    def test_any_value_may_be_told(self, strategy: Strategy[Any], space: Space, case: str) -> None:
+        """Generations of failures, of infeasible points, of extreme values."""
+        state = _start(strategy, space)
+        for seed in range(8):
+            told = _random_told(space, strategy.batch_size(state), seed)
+            state = strategy.update(state, _spoil(told, case, seed))
+            if strategy.convergence(state) is not None:
+                fresh = strategy.restart(state, np.random.default_rng(seed))
+                state = state if fresh is None else fresh
+        self._check_alive(strategy, space, state)
+
+    @pytest.mark.parametrize("with_values", [True, False])
+    def test_starting_points(self, strategy: Strategy[Any], space: Space, with_values: bool) -> None:
+        """Starting points may come with values, without, or be infeasible."""
+        start = _random_told(space, 3, seed=8)
+        if not with_values:
+            start = dataclasses.replace(start, value=np.full(3, np.nan))
+        start = dataclasses.replace(start, violation=np.array([0.0, 0.0, 1.5]))
+        state = strategy.init(space.sites, start, BUDGET, np.random.default_rng(0))
+        self._check_alive(strategy, space, state)
+
+    def test_restart(self, strategy: Strategy[Any], space: Space) -> None:
+        """A restart gives a state that goes on, or None."""
+        for state in _states(strategy, space):
+            fresh = strategy.restart(state, np.random.default_rng(2))
+            if fresh is not None:
+                assert strategy.convergence(fresh) is None or space.size == 1
+                self._check_alive(strategy, space, fresh)
+
+    # What can be shown and kept of a state.
+
+    def test_round_trip(self, strategy: Strategy[Any], space: Space) -> None:
+        """A state rebuilt from plain data goes on bit for bit like the original."""
+        for state in _states(strategy, space):
+            data = _from_plain(json.loads(json.dumps(_plain(strategy.state_to_dict(state)))))
+            again = strategy.state_from_dict(data, space.sites)
+            assert _plain(strategy.state_to_dict(again)) == _plain(strategy.state_to_dict(state))
+            for seed in range(3):
+                draws = [
+                    strategy.sample(s, 4, np.random.default_rng(seed), Nothing(space.dimension))
+                    for s in (state, again)
+                ]
+                np.testing.assert_array_equal(draws[0], draws[1])
+                told = _random_told(space, strategy.batch_size(state), seed)
+                state, again = strategy.update(state, told), strategy.update(again, told)
+            assert _plain(strategy.state_to_dict(again)) == _plain(strategy.state_to_dict(state))
+
+    def test_summary(self, strategy: Strategy[Any], space: Space) -> None:
+        """Shapes and ranges of what is shown of the distribution."""
+        sites, d = space.sites, space.dimension
+        for state in _states(strategy, space):
+            summary = strategy.summary(state)
+            assert summary.mean.shape == summary.deviation.shape == (d,)
+            np.testing.assert_array_equal(np.isfinite(summary.mean), sites.is_numeric)
+            np.testing.assert_array_equal(np.isfinite(summary.deviation), sites.is_numeric)
+            assert (summary.deviation[sites.is_numeric] >= 0.0).all()
+            assert len(summary.probabilities) == d
+            for p, n_states in zip(summary.probabilities, sites.n_states, strict=True):
+                assert len(p) in (0, n_states)
+                assert len(p) == 0 or ((p >= 0.0).all() and abs(p.sum() - 1.0) < 1e-9)
+            if summary.correlation is not None:
+                _check_square(summary.correlation, d, diagonal=1.0)
+                assert (np.abs(summary.correlation) <= 1.0 + 1e-9).all()
+            assert np.isfinite(summary.step_size)
+            assert summary.step_size >= 0.0
+
+    def test_interactions(self, strategy: Strategy[Any], space: Space) -> None:
+        """Strengths of pairs are finite, symmetric, not negative, and zero on the diagonal."""
+        for state in _states(strategy, space):
+            strength = strategy.interactions(state)
+            _check_square(strength, space.dimension, diagonal=0.0)
+            assert (strength >= 0.0).all()
+
+    # In the optimizer.
+
+    def test_whole_runs(self, space: Space) -> None:
+        """A run through the optimizer ends for a reason, and is the same when it is repeated."""
+        runs = [self._run(space) for _ in range(2)]
+        assert runs[0] == runs[1]
+
+    def test_out_of_order_tells(self, space: Space) -> None:
+        """Asking ahead, telling late and backwards loses nothing."""
+        optimizer = Optimizer(space, budget=60, seed=1, strategy=self.make_strategy())
+        held = []
+        while optimizer.should_stop() is None:
+            held += optimizer.ask(3)
+            if len(held) > 9 or optimizer.n_evaluations + len(held) == 60 or not optimizer.ask(1):
+                held = list(optimizer.pending)[::-1]
+                optimizer.tell(held, [float(trial.id % 7) for trial in held])
+                held = []
+        assert not optimizer.pending
+        assert len(optimizer.history) == optimizer.n_evaluations
+
+    def _run(self, space: Space) -> list[Any]:
+        optimizer = Optimizer(space, budget=80, seed=2, strategy=self.make_strategy())
+        while optimizer.should_stop() is None:
+            trials = optimizer.ask()
+            optimizer.tell(trials, _values(space.encode_many([trial.point for trial in trials]), space.sites))
+        assert optimizer.should_stop() in (
+            StopReason.BUDGET,
+            StopReason.SPACE_EXHAUSTED,
+            StopReason.CONVERGED,
+        )
+        return [(record.id, repr(record.point), record.value) for record in optimizer.history]
+
+    def _check_alive(self, strategy: Strategy[Any], space: Space, state: Any) -> None:
+        """A state still samples points of the space, shows itself, and can be updated."""
+        assert strategy.batch_size(state) >= 1
+        x = strategy.sample(state, 8, np.random.default_rng(0), Nothing(space.dimension))
+        assert all(space.contains(point) for point in space.decode_many(x))
+        assert np.isfinite(strategy.summary(state).mean[space.sites.is_numeric]).all()
+        assert np.isfinite(strategy.interactions(state)).all()
+        told = _random_told(space, strategy.batch_size(state), seed=9)
+        strategy.sample(strategy.update(state, told), 2, np.random.default_rng(0), Nothing(space.dimension))
+
+
+class Nothing:
+    """What a strategy may ask about points while nothing is known of any."""
+
+    def __init__(self, dimension: int) -> None:
+        self.pending: FloatArray = np.empty((0, dimension))
+
+    def contains(self, x: FloatArray) -> NDArray[np.bool_]:
+        """Tell of each row that nothing is known of it."""
+        return np.zeros(len(x), dtype=np.bool_)
+
+
+def _start(strategy: Strategy[Any], space: Space) -> Any:
+    empty = Evaluations.empty(space.dimension)
+    return strategy.init(space.sites, empty, BUDGET, np.random.default_rng(0))
+
+
+def _states(strategy: Strategy[Any], space: Space) -> Iterator[Any]:
+    """Yield a first state, one in the middle of a generation, and one after several generations."""
+    state = _start(strategy, space)
+    yield state
+    rng = np.random.default_rng(7)
+    for n_updates in range(13):
+        x = strategy.sample(state, strategy.batch_size(state), rng, Nothing(space.dimension))
+        value = _values(x, space.sites)
+        state = strategy.update(state, Evaluations(x, value, np.zeros(len(x))))
+        if n_updates == 0:
+            x = strategy.sample(state, 1, rng, Nothing(space.dimension))
+            state = strategy.update(state, Evaluations(x, _values(x, space.sites), np.zeros(1)))
+            yield state
+    yield state
+
+
+def _values(x: FloatArray, sites: Sites) -> FloatArray:
+    """A plain function of coded points: squares of the coordinates, with products of neighbours."""
+    u = sites.coordinate(x)
+    value: FloatArray = (u**2).sum(axis=-1) + (u[..., 1:] * u[..., :-1]).sum(axis=-1)
+    return value
+
+
+def _random_told(space: Space, n: int, seed: int) -> Evaluations:
+    rng = np.random.default_rng(seed)
+    x = space.sites.uniform(rng.random((n, space.dimension)))
+    return Evaluations(x, rng.normal(size=n), np.zeros(n))
+
+
+def _spoil(told: Evaluations, case: str, seed: int) -> Evaluations:
+    rng = np.random.default_rng(seed)
+    n = len(told)
+    nothing, value = np.full(n, np.nan), told.value
+    failed = np.where(rng.random(n) < 0.5, np.inf, 0.0)
+    spoiled = {
+        "failures": (nothing, np.full(n, np.inf)),
+        "excluded": (nothing, rng.random(n) + 0.1),
+        "infeasible": (value, rng.random(n) + 0.1),
+        "equal": (np.zeros(n), np.zeros(n)),
+        "huge": (value * 1e300, np.zeros(n)),
+        "tiny": (value * 1e-300, np.zeros(n)),
+        "mixed": (np.where(np.isinf(failed), np.nan, value), failed),
+    }
+    return Evaluations(told.x, *spoiled[case])
+
+
+def _check_square(matrix: FloatArray, d: int, diagonal: float) -> None:
+    assert matrix.shape == (d, d)
+    assert np.isfinite(matrix).all()
+    np.testing.assert_allclose(matrix, matrix.T, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(np.diag(matrix), diagonal, rtol=0.0, atol=1e-9)
+
+
+def _plain(data: Any) -> Any:
+    """Return plain data with arrays spelled out: comparable, and exact through JSON."""
+    if isinstance(data, np.ndarray):
+        return {"array": data.tobytes().hex(), "dtype": data.dtype.str, "shape": list(data.shape)}
+    if isinstance(data, Mapping):
+        return {key: _plain(item) for key, item in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_plain(item) for item in data]
+    if isinstance(data, float):
+        return {"float": data.hex()}
+    assert data is None or isinstance(data, (bool, int, str)), f"{data!r} is not plain data"
+    return data
+
+
+def _from_plain(data: Any) -> Any:
+    if isinstance(data, dict):
+        if "array" in data:
+            buffer = bytes.fromhex(data["array"])
+            return np.frombuffer(buffer, np.dtype(data["dtype"])).reshape(data["shape"])
+        if "float" in data:
+            return float.fromhex(data["float"])
+        return {key: _from_plain(item) for key, item in data.items()}
+    return [_from_plain(item) for item in data] if isinstance(data, list) else data

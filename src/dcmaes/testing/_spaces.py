@@ -1,0 +1,43 @@
+"""Spaces of every kind and of awkward shapes."""
+
+from __future__ import annotations
+
+from dcmaes.space import Binary, Categorical, Float, Integer, Ordinal, Space
+
+
+def conformance_spaces() -> dict[str, Space]:
+    """Return the spaces on which the conformance suite runs, by name.
+
+    >>> sorted(conformance_spaces())[:3]
+    ['all_kinds', 'binary', 'categorical']
+    """
+    return {
+        "binary": Space.binary(12),
+        "one_binary": Space.binary(1),
+        "integers": Space.integers(5, -50, 50),
+        "huge_integers": Space.integers(2, -(10**9), 10**9),
+        "log_integers": Space.integers(3, 1, 10**6, log=True),
+        "periodic": Space.array([Integer(0, 23, periodic=True), Float(0.0, 360.0, periodic=True)]),
+        "ordinal": Space({"batch": Ordinal([16, 32, 64]), "size": Ordinal(["s", "m", "l", "xl"])}),
+        "categorical": Space(
+            {"a": Categorical(["x", "y", "z"]), "b": Categorical(range(200)), "c": Categorical(["one"])}
+        ),
+        "continuous": Space.array([Float(-5.0, 5.0)] * 4),
+        "log_continuous": Space.array([Float(1e-8, 1e2, log=True), Float(-1e300, 1e-300)]),
+        "one_continuous": Space.array([Float(0.0, 1.0)]),
+        "single_values": Space.array([Integer(7, 7), Float(2.5, 2.5), Integer(0, 1), Float(0.0, 1.0)]),
+        "one_point": Space.integers(2, 3, 3),
+        "all_kinds": Space(
+            {
+                "layers": Integer(1, 8),
+                "width": Integer(16, 4096, log=True),
+                "act": Categorical(["relu", "gelu", "tanh"]),
+                "norm": Binary(),
+                "batch": Ordinal([16, 32, 64, 128]),
+                "hour": Integer(0, 23, periodic=True),
+                "lr": Float(1e-5, 1e-1, log=True),
+                "phase": Float(0.0, 6.283, periodic=True),
+                "only": Categorical(["this"]),
+            }
+        ),
+    }

@@ -1,0 +1,23 @@
+"""Every strategy that comes with the library passes the conformance suite."""
+
+from __future__ import annotations
+
+import pytest
+
+from dcmaes.strategies import make_strategy, strategy_names
+from dcmaes.testing import StrategyConformance
+
+
+class TestRandom(StrategyConformance):
+    def make_strategy(self):
+        return make_strategy("random")
+
+
+def test_every_registered_strategy_is_tested():
+    tested = {case().make_strategy().name for case in StrategyConformance.__subclasses__()}
+    assert tested >= set(strategy_names())
+
+
+@pytest.mark.parametrize("name", strategy_names())
+def test_names_make_strategies(name):
+    assert make_strategy(name).name == name
