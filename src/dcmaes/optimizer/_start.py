@@ -58,9 +58,9 @@ def _is_point(item: Any) -> bool:
         return True
     if isinstance(item, np.ndarray):
         return item.ndim == 1
-    return isinstance(item, (list, tuple)) and all(
-        isinstance(entry, (int, float, np.generic)) for entry in item
-    )
+    if not isinstance(item, (list, tuple)) or not item:
+        return False
+    return all(isinstance(entry, (int, float, np.generic)) for entry in item)
 
 
 def _is_pair(item: Any) -> bool:
