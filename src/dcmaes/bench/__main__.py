@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,8 +12,10 @@ from pathlib import Path
 from dcmaes.bench._registry import optimizers
 from dcmaes.bench._report import read_references, suite_section, write
 from dcmaes.bench._results import RESULTS, RunRecord, read
-from dcmaes.bench._rows import suite, suites
+from dcmaes.bench._rows import missing_package, suite, suites
 from dcmaes.bench._runner import plan, run_all
+
+QUICK_BUDGET = 100
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,6 +38,10 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--budget", type=int, help="cap on evaluations per run")
     run.add_argument("--time-limit", type=float, default=600.0, help="seconds per run")
     run.add_argument("--workers", type=int, default=2)
+    run.add_argument("--quick", action="store_true", help="a few rows, small budgets: does everything work?")
+    run.add_argument(
+        "--logs", type=Path, help="also write what IOHanalyzer and cocopp read (with --workers 1)"
+    )
     run.add_argument("--results", type=Path, default=RESULTS)
     for name, text in (("show", "print a suite's tables"), ("report", "write the page and its figures")):
         shown = commands.add_parser(name, help=text)
@@ -46,26 +53,46 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> int:
-    table = optimizers()
-    names = (
-        options.optimizers.split(",")
-        if options.optimizers
-        else [n for n, o in table.items() if o.is_installed]
-    )
-    unknown = [name for name in names if name not in table]
-    if unknown:
-        print(f"unknown optimizer {unknown[0]!r}; there are: {', '.join(table)}", file=sys.stderr)
+    names, problem = _chosen(options.optimizers)
+    if problem is not None:
+        print(problem, file=sys.stderr)
         return 2
-    missing = [name for name in names if not table[name].is_installed]
-    if missing:
-        print(f"{missing[0]!r} needs the package {table[missing[0]].package!r}", file=sys.stderr)
-        return 2
+    results: Path = options.results
+    if options.quick and results == RESULTS:
+        results = Path(tempfile.mkdtemp(prefix="dcmaes-bench-"))
     for name in options.suite or suites():
-        rows = [row for row in suite(name) if options.only in row.label]
-        jobs = plan(rows, names, range(options.seeds), budget=options.budget, time_limit=options.time_limit)
-        made = run_all(jobs, options.results, workers=options.workers, report=_progress())
+        if (package := missing_package(name)) is not None:
+            print(f"{name}: skipped, needs the package {package!r} (pip install dcmaes[bench])")
+            continue
+        wanted = [
+            row for row in suite(name) if options.only in row.label and (row.is_quick or not options.quick)
+        ]
+        jobs = plan(
+            wanted,
+            names,
+            range(1 if options.quick else options.seeds),
+            budget=QUICK_BUDGET if options.quick else options.budget,
+            time_limit=10.0 if options.quick else options.time_limit,
+            logs=options.logs,
+        )
+        made = run_all(jobs, results, workers=options.workers, report=_progress())
         print(f"{name}: {made} runs made, {len(jobs) - made} were there", flush=True)
+    print(f"results: {results}")
     return 0
+
+
+def _chosen(text: str | None) -> tuple[list[str], str | None]:
+    """The optimizers asked for (all installed ones by default), or what is wrong with the request."""
+    table = optimizers()
+    if text is None:
+        return [name for name, entry in table.items() if entry.is_installed], None
+    names = text.split(",")
+    for name in names:
+        if name not in table:
+            return [], f"unknown optimizer {name!r}; there are: {', '.join(table)}"
+        if not table[name].is_installed:
+            return [], f"{name!r} needs the package {table[name].package!r} (pip install dcmaes[bench])"
+    return names, None
 
 
 def _progress() -> Callable[[int, int, RunRecord], None]:
@@ -102,7 +129,8 @@ def _report(options: argparse.Namespace) -> int:
 
 def _list(_: argparse.Namespace) -> int:
     for name in suites():
-        print(f"suite {name}: {len(suite(name))} rows")
+        package = missing_package(name)
+        print(f"suite {name}: " + (f"{len(suite(name))} rows" if package is None else f"needs {package!r}"))
     for name, entry in optimizers().items():
         print(f"optimizer {name}: variables {entry.kinds}{'' if entry.is_installed else ' (not installed)'}")
     return 0

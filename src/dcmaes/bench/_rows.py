@@ -5,86 +5,78 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
-from dcmaes import problems
 from dcmaes.problems import Problem
 
-RANGES = ((0, 10), (-50, 50), (0, 1000))
+# Module that lists the rows of each suite, and the package its problems come from.
+_SUITES = {
+    "cma": ("dcmaes.bench._suite_own", None),
+    "integer": ("dcmaes.bench._suite_own", None),
+    "categorical": ("dcmaes.bench._suite_own", None),
+    "combinatorial": ("dcmaes.bench._suite_own", None),
+    "pbo": ("dcmaes.bench._suite_pbo", "ioh"),
+    "mixint": ("dcmaes.bench._suite_mixint", "cocoex"),
+    "hpo": ("dcmaes.bench._suite_hpo", "sklearn"),
+}
 
 
 @dataclass(frozen=True)
 class Row:
     """One line of a suite's table: how to make instance i of a problem, and the budget.
 
-    `make` is a module-level function (or a partial of one), so that rows travel to worker processes.
+    `make(instance=i)` is a module-level function (or a partial of one), so that rows travel to worker
+    processes; with `has_logger` it also takes ``log_folder=`` and writes there what its own framework's tools
+    read.
     """
 
     suite: str
     label: str
     make: Callable[..., Problem] = field(repr=False)
     budget: int
-    group: str = ""
+    has_logger: bool = False
+    is_quick: bool = False
 
-    def problem(self, instance: int) -> Problem:
+    def problem(self, instance: int, log_folder: Path | None = None) -> Problem:
         """Return instance `instance` of the row's problem."""
+        if log_folder is not None and self.has_logger:
+            return self.make(instance=instance, log_folder=log_folder)
         return self.make(instance=instance)
 
 
-def _row(
-    suite: str, budget: int, group: str, factory: Callable[..., Problem], *args: Any, **kwargs: Any
+def make_row(
+    suite: str, budget: int, factory: Callable[..., Problem], *args: Any, quick: bool = False, **kwargs: Any
 ) -> Row:
+    """Make a row from a factory of `dcmaes.problems`, labelled with the problem's name.
+
+    >>> from dcmaes.problems import onemax
+    >>> make_row("mine", 100, onemax, 8).label
+    'onemax n=8'
+    """
     make = partial(factory, *args, **kwargs)
-    return Row(suite, make(instance=0).name, make, budget, group)
-
-
-def _budget(dimension: int) -> int:
-    return 20_000 if dimension >= 40 else 10_000
-
-
-def cma_rows() -> list[Row]:
-    """The problems on which the `cma` strategy is compared with its relatives, small dimensions first."""
-    rows: list[Row] = []
-    for dimension in (10, 20, 40):
-        budget = _budget(dimension)
-        for low, high in RANGES:
-            where = (dimension, low, high)
-            group = f"integer d={dimension}"
-            rows += [
-                _row("cma", budget, group, problems.sphere, *where),
-                _row("cma", budget, group, problems.ellipsoid, *where, condition=1e3),
-                _row("cma", budget, group, problems.ellipsoid, *where, condition=1e4),
-                _row("cma", budget, group, problems.rastrigin, *where),
-                _row("cma", budget, group, problems.rotated_ellipsoid, *where),
-            ]
-        mixed = (dimension, -50, 50)
-        rows += [
-            _row("cma", budget, "mixed", problems.mixed_sphere, *mixed),
-            _row("cma", budget, "mixed", problems.mixed_ellipsoid, *mixed),
-        ]
-        if dimension == 10:
-            for factory in (problems.onemax, problems.leadingones, problems.linear):
-                rows.append(_row("cma", 10_000, "binary", factory, 64))
-            rows += [
-                _row("cma", 10_000, "binary", factory, 64)
-                for factory in (problems.ising_ring, problems.ising_torus)
-            ]
-            for k in (3, 5):
-                rows.append(_row("cma", 10_000, "categorical", problems.categorical_onemax, 20, k))
-                rows.append(_row("cma", 10_000, "categorical", problems.matching_pairs, 20, k))
-    return rows
-
-
-_SUITES: dict[str, Callable[[], list[Row]]] = {"cma": cma_rows}
+    return Row(suite, make(instance=0).name, make, budget, is_quick=quick)
 
 
 def suites() -> tuple[str, ...]:
     """Names of the suites.
 
-    >>> "cma" in suites()
-    True
+    >>> suites()[:2]
+    ('cma', 'integer')
     """
     return tuple(_SUITES)
+
+
+def missing_package(name: str) -> str | None:
+    """The package a suite needs that is not installed, if any.
+
+    >>> missing_package("integer") is None
+    True
+    """
+    package = _SUITES[name][1]
+    return package if package is not None and find_spec(package) is None else None
 
 
 def suite(name: str) -> list[Row]:
@@ -95,4 +87,7 @@ def suite(name: str) -> list[Row]:
     """
     if name not in _SUITES:
         raise ValueError(f"suite must be one of {', '.join(_SUITES)}; got {name!r}")
-    return _SUITES[name]()
+    if (package := missing_package(name)) is not None:
+        raise ImportError(f"the suite {name!r} needs the package {package!r}: pip install dcmaes[bench]")
+    rows: list[Row] = import_module(_SUITES[name][0]).rows(name)
+    return rows

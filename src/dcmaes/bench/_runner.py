@@ -10,8 +10,10 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,7 @@ class Job:
     instance: int
     budget: int
     time_limit: float
+    logs: Path | None = None
 
     @property
     def key(self) -> tuple[str, str, int, int]:
@@ -41,13 +44,14 @@ class Job:
 
 def run_once(job: Job) -> RunRecord:
     """Run one optimizer on one instance; instance i uses seed i."""
-    problem = job.row.problem(job.instance)
+    log_folder = None if job.logs is None else job.logs / job.row.suite / job.optimizer.replace(" ", "_")
+    problem = job.row.problem(job.instance, log_folder)
     chosen = optimizers()[job.optimizer]
     if chosen.package is not None:
         import_module(chosen.package)  # before the clock starts
     recorder = Recorder(problem, job.budget, job.time_limit)
     start = time.perf_counter()
-    with _alarm(1.2 * job.time_limit + 1):
+    with _alarm(1.2 * job.time_limit + 1), _single_thread():
         stop = _drive(chosen, recorder, job)
     elapsed = time.perf_counter() - start
     return RunRecord(
@@ -66,6 +70,13 @@ def run_once(job: Job) -> RunRecord:
         own_time=(elapsed - recorder.time_inside) / max(recorder.n_evaluations, 1),
         trace=recorder.trace,
     )
+
+
+def _single_thread() -> Any:
+    """Keep linear algebra to one thread, as far as that goes from within: the runs are the parallelism."""
+    if find_spec("threadpoolctl") is None:
+        return nullcontext()
+    return import_module("threadpoolctl").threadpool_limits(1)
 
 
 def _drive(chosen: Optimizer, recorder: Recorder, job: Job) -> str:
@@ -114,6 +125,7 @@ def plan(
     budget: int | None = None,
     time_limit: float = 600.0,
     seeds_per_pass: int = 5,
+    logs: Path | None = None,
 ) -> list[Job]:
     """List the runs: all rows with the first few seeds, then with the next, so that tables fill evenly."""
     table, jobs = optimizers(), []
@@ -126,7 +138,7 @@ def plan(
                     continue
                 size = min(row.budget, budget or row.budget)
                 some = instances[first : first + seeds_per_pass]
-                jobs += [Job(row, name, instance, size, time_limit) for instance in some]
+                jobs += [Job(row, name, instance, size, time_limit, logs) for instance in some]
     return jobs
 
 

@@ -1,0 +1,50 @@
+"""The library itself, adapted like any other optimizer: one entry per strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dcmaes._validation import FloatArray
+from dcmaes.bench._domain import CATEGORY, FLOAT, Domain
+from dcmaes.bench._recorder import Evaluate
+from dcmaes.bench._registry import optimizer
+from dcmaes.strategies import strategy_names
+
+
+def search(domain: Domain, evaluate: Evaluate, budget: int, seed: int, *, strategy: str) -> None:
+    """Ask and tell until the evaluations are used up."""
+    from dcmaes import Optimizer, Space
+
+    has_categories = bool((domain.kind == CATEGORY).any())
+    specs = [_spec(domain, i) for i in range(domain.dimension)]
+    space = Space.from_dict(
+        {f"x{i}": spec for i, spec in enumerate(specs)} if has_categories else {"array": specs}
+    )
+    run = Optimizer(space, budget=budget, seed=seed, strategy=strategy)
+    while run.should_stop() is None:
+        trials = run.ask()
+        run.tell(trials, [evaluate(_vector(trial.point)) for trial in trials])
+
+
+def _spec(domain: Domain, i: int) -> dict[str, Any]:
+    low, high = domain.low[i], domain.high[i]
+    if domain.kind[i] == CATEGORY:
+        return {"type": "categorical", "choices": list(range(int(high) + 1))}
+    if domain.kind[i] == FLOAT:
+        return {"type": "float", "low": float(low), "high": float(high), "log": bool(domain.log[i])}
+    if low == 0 and high == 1:
+        return {"type": "binary"}
+    return {"type": "integer", "low": int(low), "high": int(high), "log": bool(domain.log[i])}
+
+
+def _vector(point: Any) -> FloatArray:
+    return np.asarray(list(point.values()) if isinstance(point, Mapping) else point, dtype=np.float64)
+
+
+for _strategy in ("auto", *strategy_names()):
+    if _strategy != "random":  # it is in the table already
+        optimizer(f"dcmaes {_strategy}")(partial(search, strategy=_strategy))

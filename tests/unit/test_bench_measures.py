@@ -1,0 +1,138 @@
+"""Measures of the benchmark on traces small enough to be computed by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dcmaes.bench import _measures as measures
+from dcmaes.bench._measures import Scale
+from dcmaes.bench._report import evaluations_table, losses, suite_section, summary_table
+from dcmaes.bench._results import RunRecord
+
+
+def run(
+    optimizer="a", problem="p", instance=0, trace=((1, 8.0), (10, 0.0)), budget=100, optimum=0.0, **changes
+):
+    trace = list(trace)
+    best = trace[-1][1]
+    solved = trace[-1][0] if optimum is not None and best <= optimum + 1e-9 else None
+    fields = {
+        "optimizer": optimizer,
+        "problem": problem,
+        "instance": instance,
+        "dimension": 3,
+        "budget": budget,
+        "optimum": optimum,
+        "tolerance": 1e-9,
+        "n_evaluations": solved or budget,
+        "n_distinct": 5,
+        "best": best,
+        "solved_at": solved,
+        "stop": "target" if solved else "budget",
+        "own_time": 1e-3,
+        "trace": trace,
+    }
+    return RunRecord(**(fields | changes))
+
+
+def test_targets_run_from_the_median_first_gap_to_half_of_the_smallest_gap():
+    records = [run(trace=[(1, 8.0), (3, 2.0), (10, 0.0)]), run("b", trace=[(1, 32.0), (5, 4.0)]), run("c")]
+    scale = measures.scales(records)["p", 0]
+    assert scale.reference == 0.0
+    assert len(scale.targets) == 51
+    assert scale.targets[0] == pytest.approx(8.0)
+    assert scale.targets[-1] == pytest.approx(1.0)  # half of the smallest positive gap, 2
+    assert np.allclose(np.diff(np.log(scale.targets)), np.log(1 / 8) / 50)
+
+
+def test_unknown_optimum_is_the_best_of_all_runs_and_of_the_references():
+    records = [run(trace=[(1, 8.0), (4, 3.0)], optimum=None), run("b", trace=[(1, 6.0)], optimum=None)]
+    assert measures.scales(records)["p", 0].reference == 3.0
+    assert measures.scales(records, {"p": 2.5})["p", 0].reference == 2.5
+    assert measures.scales(records, {"p": 9.0, "p #0": 1.0})["p", 0].reference == 1.0
+
+
+def test_hits_and_area_by_hand():
+    scale = Scale(0.0, np.array([8.0, 4.0, 2.0, 1.0]))
+    trace = [(1, 8.0), (10, 3.0), (100, 2.0)]
+    assert measures.hits(trace, scale).tolist() == [1, 10, 100, math.inf]
+    # on a log axis from 1 to 10,000 the four targets count for 1, 3/4, 2/4 and 0
+    assert measures.area(trace, scale, 10_000) == pytest.approx((1 + 0.75 + 0.5 + 0) / 4)
+    assert measures.area([], scale, 100) == 0.0
+
+
+def test_running_times_by_hand():
+    solved, failed = run(trace=[(1, 8.0), (10, 0.0)]), run(trace=[(1, 8.0)])
+    late = run(trace=[(1, 8.0), (30, 0.0)])
+    assert measures.expected_running_time([solved, late, failed]) == (10 + 30 + 100) / 2
+    assert measures.expected_running_time([failed]) == math.inf
+    assert measures.median_evaluations([solved, late, failed]) == 30
+    assert measures.median_evaluations([solved, failed]) == math.inf
+    assert measures.median_evaluations([solved, late]) == 20
+
+
+def test_value_at():
+    trace = [(3, 8.0), (10, 2.0)]
+    assert [measures.value_at(trace, n) for n in (2, 3, 9, 10, 99)] == [math.inf, 8.0, 8.0, 2.0, 2.0]
+
+
+def test_only_common_instances_and_one_budget_are_compared():
+    records = [run(instance=i) for i in range(4)] + [run("b", instance=i) for i in (1, 2)]
+    records += [run("b", instance=3, budget=999)]
+    kept = measures.comparable(records)
+    assert {(r.optimizer, r.instance) for r in kept} == {("a", 1), ("a", 2), ("b", 1), ("b", 2)}
+
+
+def test_ranks_share_ties_and_skip_rows_not_run_by_all():
+    fast, slow = [(1, 8.0), (2, 0.0)], [(1, 8.0), (90, 0.0)]
+    records = [run("a", trace=fast), run("b", trace=slow), run("c", trace=fast), run("a", "q")]
+    ranks = measures.mean_ranks(measures.table(records))
+    assert ranks == {"a": 1.5, "b": 3.0, "c": 1.5}
+
+
+def test_virtual_best_peer_takes_the_best_of_each_row():
+    fast, slow = [(1, 8.0), (2, 0.0)], [(1, 8.0), (90, 0.0)]
+    records = [
+        run("own", "p", trace=fast),
+        run("own", "q", trace=slow),
+        run("x", "p", trace=fast),
+        run("x", "q", trace=slow),
+        run("y", "p", trace=slow),
+        run("y", "q", trace=fast),
+    ]
+    table = measures.table(records)
+    best = table["p"]["x"].area + table["q"]["y"].area
+    ratio = measures.virtual_best_ratio(table, "own", ["x", "y"])
+    assert ratio == pytest.approx((table["p"]["own"].area + table["q"]["own"].area) / best)
+    assert ratio < 1
+
+
+def test_ecdf_counts_pairs_of_run_and_target():
+    scale = {("p", 0): Scale(0.0, np.array([8.0, 1.0]))}
+    curve = measures.ecdf([run(), run(trace=[(5, 8.0)])], scale, np.array([1.0, 5.0, 10.0]))
+    assert curve.tolist() == [0.25, 0.5, 0.75]
+
+
+def test_report_says_where_the_library_loses():
+    fast, slow = [(1, 8.0), (2, 0.0)], [(1, 8.0), (90, 0.0)]
+    records = [
+        run("dcmaes cma", "p", trace=slow),
+        run("peer", "p", trace=fast),
+        run("dcmaes cma", "q", trace=fast),
+        run("peer", "q", trace=slow),
+    ]
+    table = measures.table(records)
+    text = losses(table)
+    assert "1 of 2 rows" in text
+    assert "- p: peer has area" in text
+    assert "- q:" not in text
+    assert "| q (1 runs) | **2** | 90 |" in evaluations_table(table)
+    assert summary_table(table).count("\n") == 3
+    assert suite_section("s", records, {}).startswith("## Suite `s`")
+
+
+def test_report_without_runs_of_the_library_says_so():
+    assert "no runs here yet" in losses(measures.table([run("peer")]))
