@@ -50,9 +50,9 @@ def test_exact_inversion_close_to_a_bound(gap):
 @pytest.mark.parametrize("seed", range(4))
 def test_bethe_is_exact_on_trees(seed):
     law = _random(12, seed, 2.0, _tree(12, seed))
-    field, coupling = invert_bethe(law.mean, law.covariance)
-    np.testing.assert_allclose(coupling, law.coupling, atol=1e-7)
-    np.testing.assert_allclose(field, law.field, atol=1e-7)
+    fit = invert_bethe(law.mean, law.covariance)
+    np.testing.assert_allclose(fit.coupling, law.coupling, atol=1e-7)
+    np.testing.assert_allclose(fit.field, law.field, atol=1e-7)
 
 
 def test_bethe_is_exact_for_independent_variables_of_any_number():
@@ -65,7 +65,8 @@ def test_bethe_is_exact_for_independent_variables_of_any_number():
 
 def test_bethe_error_on_weak_dense_couplings():
     law = _random(14, 0, 2.0 / np.sqrt(14))
-    again = Ising(*invert_bethe(law.mean, law.covariance))
+    fit = invert_bethe(law.mean, law.covariance)
+    again = Ising(fit.field, fit.coupling)
     pairs = np.triu_indices(14, 1)
     assert np.sqrt(np.mean((again.mean - law.mean) ** 2)) < 0.02
     missed = np.sqrt(np.mean((again.covariance - law.covariance)[pairs] ** 2))

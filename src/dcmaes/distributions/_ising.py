@@ -24,7 +24,7 @@ from dcmaes.distributions._bernoulli import BernoulliLaw, check_conditions
 from dcmaes.distributions._exponential_family import log_partition
 from dcmaes.distributions._feasibility import check_moments
 from dcmaes.distributions._heat_bath import HeatBathRun, HeatBathSettings, run_heat_bath
-from dcmaes.distributions._inverse_ising import invert_bethe, invert_exact, refine
+from dcmaes.distributions._inverse_ising import invert_approximately, invert_exact
 from dcmaes.distributions._ising_moments import MomentEstimate, estimate_moments
 from dcmaes.distributions._ising_table import log_weights
 from dcmaes.distributions._states import check_points, check_size
@@ -113,11 +113,7 @@ class Ising(BernoulliLaw):
         n_rounds = check_integer("n_rounds", n_rounds, low=0)
         if m.size <= MAX_EXACT_DIMENSION:
             return cls(*invert_exact(m, second))
-        c = second - np.outer(m, m)
-        field, coupling = invert_bethe(m, c)
-        if n_rounds > 0:
-            field, coupling = refine(field, coupling, m, c, n_rounds, check_generator("rng", rng))
-        return cls(field, coupling)
+        return cls(*invert_approximately(m, second - np.outer(m, m), n_rounds, rng))
 
     @property
     def dimension(self) -> int:
