@@ -44,7 +44,7 @@ def invert_exact(mean: FloatArray, second: FloatArray) -> tuple[FloatArray, Floa
 
 
 class BetheFit(NamedTuple):
-    """Field and coupling for states in {0,1}; `beyond`: a pair too correlated for the approximation, if any."""
+    """Field and coupling for states in {0,1}; `beyond`: a pair too correlated for it, if any."""
 
     field: FloatArray
     coupling: FloatArray
