@@ -130,17 +130,26 @@ class Proposer:
             if worth is None:
                 if self._skips_known and (key in taken or self._knowledge.is_out(key)):
                     continue
-                violation = self._constraints.violation(points[i]) if self._constraints else 0.0
+                violation = self._violation(key, points[i]) if self._constraints else 0.0
                 if violation == 0.0:
                     taken.add(key)
                     found.append(Candidate(row, key, points[i]))
                     continue
-                self._knowledge.exclude(key, violation)
                 worth = _Worth(math.nan, violation, is_excluded=True)
             n_excluded += worth.is_excluded
             if is_draw:
                 self._search.learn(row, worth.value, worth.violation)
         return _Tally(n_seen, len(found) - n_before, n_excluded)
+
+    def _violation(self, key: bytes, point: Any) -> float:
+        """Return the violation of a point, which is looked at once only if it may come again."""
+        known = self._knowledge.excluded.get(key)
+        if known is not None:
+            return known
+        violation = self._constraints.violation(point)
+        if violation > 0.0:
+            self._knowledge.exclude(key, violation)
+        return violation
 
     def _recall(self, key: bytes) -> _Worth | None:
         if self._skips_known:

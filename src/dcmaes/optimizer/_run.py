@@ -161,7 +161,8 @@ class Run:
         """Return why the run stopped in one line, with what the violation of the best point says about it."""
         running = f"still running: {self.n_told} of {self.settings.budget} evaluations told"
         message = running if self.stop is None else self.stop.message
-        if violation == 0.0 or not len(self.archive) or self.error is not None:
+        is_error = self.stop is not None and self.stop.reason is StopReason.ERROR
+        if violation == 0.0 or is_error or not len(self.archive):
             return message
         if violation < math.inf:
             return f"{message}; no feasible point was found, the smallest violation is {violation:.6g}"

@@ -1,0 +1,216 @@
+"""The one loop: serial, with executors, in rounds; what the objective gets; callbacks and progress."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import dcmaes as dc
+from dcmaes.optimizer._measurement import measure_remotely
+from dcmaes.strategies import RandomSearch
+
+SPACE = dc.Space.integers(3, 0, 30)
+NAMED = dc.Space({"n": dc.Integer(0, 30), "c": dc.Categorical(["x", "y"])})
+
+
+def quadratic(x):
+    return float(((x - 7) ** 2).sum())
+
+
+def fail_on_odd(x):
+    if x[0] % 2:
+        raise Unsendable("odd", x[0])
+    return quadratic(x)
+
+
+class Unsendable(Exception):
+    """Cannot be rebuilt from its arguments, which breaks a process pool if it is sent as it is."""
+
+    def __init__(self, what, value):
+        super().__init__(f"{what}: {value}")
+
+
+class Immediate(Executor):
+    """An executor with nothing but submit, which calls at once."""
+
+    def submit(self, function, /, *args):
+        future = Future()
+        future.set_result(function(*args))
+        return future
+
+
+def values_by_id(result):
+    return dict(zip(result.history.ids.tolist(), result.history.values.tolist(), strict=True))
+
+
+def test_the_objective_gets_a_fresh_plain_point_that_it_may_change():
+    def objective(point):
+        assert type(point) is dict
+        point["n"] = -1
+        point.clear()
+        return 1.0
+
+    result = dc.minimize(objective, NAMED, budget=8, seed=0, strategy="random")
+    assert result.n_failures == 0
+    assert all(NAMED.contains(record.point) for record in result.history)
+
+    def array_objective(x):
+        x[:] = 0
+        return 1.0
+
+    result = dc.minimize(array_objective, SPACE, budget=8, seed=0, strategy="random")
+    assert result.n_failures == 0
+    assert len({tuple(record.point) for record in result.history}) == 8
+
+
+def test_serial_runs_tell_one_by_one_and_ask_in_batches():
+    asked = []
+    told = []
+
+    class Watching(RandomSearch):
+        def sample(self, state, n, rng, known):
+            asked.append(n)
+            return super().sample(state, n, rng, known)
+
+    dc.minimize(
+        quadratic,
+        SPACE,
+        budget=20,
+        seed=0,
+        strategy=Watching(5),
+        callbacks=lambda o: told.append(len(o.history)),
+    )
+    assert asked == [5, 5, 5, 5]
+    assert told == list(range(1, 21))
+
+
+@pytest.mark.parametrize("batch_size", [None, 4])
+def test_any_executor_will_do(batch_size):
+    result = dc.minimize(
+        quadratic, SPACE, budget=30, seed=0, executor=Immediate(), batch_size=batch_size, strategy="random"
+    )
+    assert result.nfev == 30
+    assert sorted(result.history.ids.tolist()) == list(range(30))
+    assert result.objective_time > 0.0
+
+
+def test_workers_are_processes():
+    result = dc.minimize(fail_on_odd, SPACE, budget=24, seed=0, workers=2, strategy="random")
+    assert result.nfev == 24
+    assert sorted(result.history.ids.tolist()) == list(range(24))
+    for record in result.history:
+        if record.point[0] % 2:
+            assert (record.status, record.reason) == ("failed", f"Unsendable: odd: {record.point[0]}")
+        else:
+            assert record.value == quadratic(record.point)
+
+
+def test_rounds_do_not_depend_on_how_long_evaluations_take():
+    def run(delay_seed):
+        delays = np.random.default_rng(delay_seed)
+
+        def objective(x):
+            time.sleep(delays.random() * 0.005)
+            return quadratic(x)
+
+        with ThreadPoolExecutor(4) as pool:
+            result = dc.minimize(
+                objective, SPACE, budget=40, seed=0, executor=pool, batch_size=4, strategy="random"
+            )
+        return [(record.id, record.point.tolist(), record.value) for record in result.history]
+
+    assert run(1) == run(2)
+    assert [trial_id for trial_id, _, _ in run(3)] == list(range(40))
+
+
+def test_a_free_worker_gets_a_new_point_at_once():
+    release = threading.Event()
+    n_done = 0
+
+    def objective(x):
+        nonlocal n_done
+        if threading.current_thread() is first:
+            release.wait(10)
+        n_done += 1
+        if n_done == 11:
+            release.set()
+        return 1.0
+
+    with ThreadPoolExecutor(2) as pool:
+        started = pool.submit(threading.current_thread)
+        first = started.result()
+        result = dc.minimize(objective, SPACE, budget=12, seed=0, executor=pool, workers=2, strategy="random")
+    assert result.nfev == 12
+    assert release.is_set()
+
+
+def test_the_number_of_running_evaluations_is_the_number_of_workers():
+    running, most = 0, 0
+    lock = threading.Lock()
+
+    def objective(x):
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.002)
+        with lock:
+            running -= 1
+        return 1.0
+
+    with ThreadPoolExecutor(8) as pool:
+        dc.minimize(objective, SPACE, budget=40, seed=0, executor=pool, workers=3, strategy="random")
+    assert most == 3
+
+
+def test_what_was_running_at_a_stop_is_still_recorded():
+    with ThreadPoolExecutor(4) as pool:
+        result = dc.minimize(
+            lambda x: time.sleep(0.01) or float(x[0]),
+            SPACE,
+            budget=1000,
+            seed=0,
+            executor=pool,
+            workers=4,
+            target=30.0,
+        )
+    assert result.stop_reason is dc.StopReason.TARGET
+    assert 1 <= result.nfev <= 5
+
+
+def test_bad_arguments():
+    for arguments, message in [
+        ({"workers": 0}, "workers must be at least 1"),
+        ({"batch_size": 0}, "batch_size must be at least 1"),
+        ({"executor": 3}, "executor must have a submit method"),
+        ({"progress": "yes"}, "progress must be True, False or None"),
+    ]:
+        with pytest.raises((TypeError, ValueError), match=message):
+            dc.minimize(quadratic, SPACE, budget=5, **arguments)
+    with pytest.raises(TypeError, match="objective must be callable"):
+        dc.minimize(3, SPACE, budget=5)
+
+
+def test_progress_writes_lines_and_the_message(capsys):
+    dc.minimize(quadratic, SPACE, budget=200, seed=0, progress=True, strategy="random")
+    captured = capsys.readouterr()
+    lines = captured.err.splitlines()
+    assert captured.out == ""
+    assert len(lines) == 11
+    assert lines[0].split()[0] == "20/200"
+    assert lines[-1] == "budget of 200 evaluations used"
+    dc.minimize(quadratic, SPACE, budget=200, seed=0, strategy="random")
+    assert capsys.readouterr().err == ""
+
+
+def test_an_exception_is_sent_back_as_it_is_where_it_can_be():
+    reading, seconds = measure_remotely(lambda x: 1 / x, 0)
+    assert type(reading.error) is ZeroDivisionError
+    assert seconds >= 0.0
+    reading, _ = measure_remotely(fail_on_odd, np.array([1]))
+    assert type(reading.error) is RuntimeError
+    assert str(reading.error) == "Unsendable: odd: 1"
