@@ -152,7 +152,7 @@ class HeatBathRun:
 
     Attributes
     ----------
-    samples : ndarray of int64, shape (n, k)
+    samples : ndarray of int64, shape (size, k)
         Consecutive rows come from different chains.
     r_hat : ndarray, shape (k,)
         Split R-hat of each variable, over all sweeps from the middle of the burn-in to the last draw; values
