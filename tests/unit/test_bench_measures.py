@@ -79,11 +79,15 @@ def test_value_at():
     assert [measures.value_at(trace, n) for n in (2, 3, 9, 10, 99)] == [math.inf, 8.0, 8.0, 2.0, 2.0]
 
 
-def test_only_common_instances_and_one_budget_are_compared():
-    records = [run(instance=i) for i in range(4)] + [run("b", instance=i) for i in (1, 2)]
-    records += [run("b", instance=3, budget=999)]
+def test_only_runs_with_one_budget_are_compared():
+    records = [run(instance=i) for i in range(2)] + [run("b"), run("b", instance=1, budget=999)]
     kept = measures.comparable(records)
-    assert {(r.optimizer, r.instance) for r in kept} == {("a", 1), ("a", 2), ("b", 1), ("b", 2)}
+    assert {(r.optimizer, r.instance) for r in kept} == {("a", 0), ("a", 1), ("b", 0)}
+
+
+def test_table_counts_the_runs_of_each_optimizer():
+    table = measures.table([run(instance=0), run(instance=1), run("b")])
+    assert "| p (1 to 2 runs) |" in evaluations_table(table)
 
 
 def test_ranks_share_ties_and_skip_rows_not_run_by_all():

@@ -34,9 +34,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--optimizers", "--peers", help="comma-separated names (default: all installed)")
     run.add_argument("--only", default="", help="only rows whose label contains this")
-    run.add_argument("--seeds", type=int, default=10, help="instances 0..N-1, each with its own seed")
+    run.add_argument("--seeds", type=int, default=5, help="instances 0..N-1, each with its own seed")
     run.add_argument("--budget", type=int, help="cap on evaluations per run")
-    run.add_argument("--time-limit", type=float, default=600.0, help="seconds per run")
+    run.add_argument("--time-limit", type=float, default=120.0, help="seconds per run")
     run.add_argument("--workers", type=int, default=2)
     run.add_argument("--quick", action="store_true", help="a few rows, small budgets: does everything work?")
     run.add_argument(

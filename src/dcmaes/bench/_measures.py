@@ -159,19 +159,14 @@ def table(records: Sequence[RunRecord], references: Mapping[str, float] | None =
 
 
 def comparable(records: Iterable[RunRecord]) -> list[RunRecord]:
-    """Those runs that can be compared: one budget per problem, and instances that all its optimizers ran."""
+    """Those runs that can be compared: the most common budget of each problem."""
     by_problem: dict[str, list[RunRecord]] = defaultdict(list)
     for record in records:
         by_problem[record.problem].append(record)
     kept: list[RunRecord] = []
     for runs in by_problem.values():
         budget = Counter(run.budget for run in runs).most_common(1)[0][0]
-        instances: dict[str, set[int]] = defaultdict(set)
-        for run in runs:
-            if run.budget == budget:
-                instances[run.optimizer].add(run.instance)
-        common = set.intersection(*instances.values())
-        kept += [run for run in runs if run.budget == budget and run.instance in common]
+        kept += [run for run in runs if run.budget == budget]
     return kept
 
 

@@ -84,8 +84,9 @@ def evaluations_table(scores: Table) -> str:
     names = sorted({name for row in scores.values() for name in row})
     lines = []
     for problem, row in scores.items():
-        n_runs = max(entry.n_runs for entry in row.values())
-        cells = [f"{problem} ({n_runs} runs)"]
+        counts = sorted({entry.n_runs for entry in row.values()})
+        runs = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        cells = [f"{problem} ({runs} runs)"]
         is_solvable = any(entry.success for entry in row.values())
         best = _best(row, is_solvable)
         for name in names:
