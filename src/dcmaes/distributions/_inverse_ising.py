@@ -97,8 +97,8 @@ def invert_approximately(
     """Return field and coupling by the Bethe approximation, refined by `n_rounds` of simulation.
 
     >>> field, coupling = invert_approximately(np.array([0.5, 0.5]), np.eye(2) / 4, 0, None)
-    >>> np.abs(coupling).max()
-    np.float64(0.0)
+    >>> float(np.abs(coupling).max())
+    0.0
     """
     fit = invert_bethe(mean, covariance)
     if n_rounds > 0:
