@@ -63,7 +63,7 @@ def ising(dimension: int) -> Sampler:
 
 
 def _thresholded(dimension: int, trials: int) -> MultivariateBinomial:
-    p = np.random.default_rng(0).uniform(0.2, 0.8, dimension)
+    p = np.random.default_rng(0).uniform(0.3, 0.7, dimension)
     deviation = np.sqrt(trials * p * (1 - p))
     covariance = 0.6 * _correlation(dimension) * np.outer(deviation, deviation)
     np.fill_diagonal(covariance, deviation**2)
