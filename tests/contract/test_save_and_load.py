@@ -33,13 +33,20 @@ def records(opt):
     return [repr(record._replace(told_at=0.0)) for record in opt.history]
 
 
-@pytest.mark.parametrize("strategy", strategy_names())
-@pytest.mark.parametrize("name", ["all_kinds", "one_binary", "integers", "single_values"])
+@pytest.mark.parametrize(
+    ("strategy", "name"),
+    [
+        (strategy, name)
+        for strategy in strategy_names()
+        for name in ("integers", "one_binary", "all_kinds", "single_values")
+        if strategy != "paper" or name in ("integers", "one_binary")
+    ],
+)
 def test_the_loaded_run_goes_on_exactly(tmp_path, strategy, name):
     space = conformance_spaces()[name]
     start = space.sample(np.random.default_rng(0), 3)
     opt = dc.Optimizer(space, budget=60, seed=3, strategy=strategy, x0=[start[0], (start[1], 0.5), start[2]])
-    for seed in range(25):
+    for seed in range(12):
         opt.save(tmp_path / "run")
         again = dc.Optimizer.load(tmp_path / "run")
         assert records(again) == records(opt)
@@ -100,7 +107,7 @@ def test_choices_that_are_not_plain_data_need_the_space(tmp_path):
 
 
 def test_a_different_space_is_named(tmp_path):
-    dc.Optimizer(dc.Space({"a": dc.Integer(0, 3)}), budget=10).save(tmp_path / "run")
+    dc.Optimizer(dc.Space({"a": dc.Integer(0, 3)}), budget=10, strategy="random").save(tmp_path / "run")
     with pytest.raises(
         ValueError, match=r"space differs .*'a' is Integer\(0, 3\) here and Integer\(0, 4\) there"
     ):
@@ -162,7 +169,7 @@ def test_directions_settings_and_times_are_kept(tmp_path):
 
 
 def test_the_file_is_a_zip_of_arrays_and_json_without_pickle(tmp_path):
-    opt = dc.Optimizer(conformance_spaces()["all_kinds"], budget=10, seed=0)
+    opt = dc.Optimizer(conformance_spaces()["all_kinds"], budget=10, seed=0, strategy="random")
     opt.tell(opt.ask(3), [1.0, 2.0, 3.0])
     opt.save(tmp_path / "run")
     assert os.listdir(tmp_path) == ["run"]
@@ -204,7 +211,7 @@ def _pickled(path):
 )
 def test_a_damaged_or_foreign_file_is_named(tmp_path, spoil):
     path = tmp_path / "run"
-    opt = dc.Optimizer(dc.Space.integers(3, 0, 99), budget=100, seed=0)
+    opt = dc.Optimizer(dc.Space.integers(3, 0, 99), budget=100, seed=0, strategy="random")
     opt.tell(trials := opt.ask(50), [1.0] * len(trials))
     opt.save(path)
     spoil(path)
@@ -216,7 +223,7 @@ def test_a_newer_version_is_named(tmp_path, monkeypatch):
     from dcmaes.optimizer import _persistence
 
     monkeypatch.setattr(_persistence, "VERSION", 99)
-    dc.Optimizer(dc.Space.binary(3), budget=10).save(tmp_path / "run")
+    dc.Optimizer(dc.Space.binary(3), budget=10, strategy="random").save(tmp_path / "run")
     monkeypatch.undo()
     with pytest.raises(ValueError, match="its version is 99; this library reads version 1"):
         dc.Optimizer.load(tmp_path / "run")
@@ -226,12 +233,12 @@ def test_a_missing_file_or_folder_is_the_systems_own_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         dc.Optimizer.load(tmp_path / "nothing")
     with pytest.raises(FileNotFoundError):
-        dc.Optimizer(dc.Space.binary(3), budget=10).save(tmp_path / "nowhere" / "run")
+        dc.Optimizer(dc.Space.binary(3), budget=10, strategy="random").save(tmp_path / "nowhere" / "run")
 
 
 def test_a_failed_save_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
     path = tmp_path / "run"
-    opt = dc.Optimizer(dc.Space.binary(9), budget=10, seed=0)
+    opt = dc.Optimizer(dc.Space.binary(9), budget=10, seed=0, strategy="random")
     opt.save(path)
     before = path.read_bytes()
     opt.tell(opt.ask(1), [1.0])

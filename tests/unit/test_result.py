@@ -51,7 +51,9 @@ def mixed(point):
 
 @pytest.fixture(scope="module")
 def result():
-    return dc.minimize(mixed, SPACE, budget=60, seed=0, strategy=Showing(), x0=[({**_start(), "n": 9}, dc.Outcome(0.0, 2.0))])
+    return dc.minimize(
+        mixed, SPACE, budget=60, seed=0, strategy=Showing(), x0=[({**_start(), "n": 9}, dc.Outcome(0.0, 2.0))]
+    )
 
 
 def _start():

@@ -127,6 +127,7 @@ class Proposer:
             if len(found) == n:
                 break
             n_seen += 1
+            is_repeat = worth is not None
             if worth is None:
                 if self._skips_known and (key in taken or self._knowledge.is_out(key)):
                     continue
@@ -138,7 +139,7 @@ class Proposer:
                 worth = _Worth(math.nan, violation, is_excluded=True)
             n_excluded += worth.is_excluded
             if is_draw:
-                self._search.learn(row, worth.value, worth.violation)
+                self._search.learn(row, worth.value, worth.violation, is_repeat)
         return _Tally(n_seen, len(found) - n_before, n_excluded)
 
     def _violation(self, key: bytes, point: Any) -> float:

@@ -48,6 +48,7 @@ class Search:
         self._rows: list[bytes] = []
         self._values: list[float] = []
         self._violations: list[float] = []
+        self._repeats: list[bool] = []
 
     def sample(self, n: int, known: Known) -> FloatArray:
         """Return `n` coded points, shape (n, d), drawn after learning from all that was told."""
@@ -60,11 +61,12 @@ class Search:
             )
         return x
 
-    def learn(self, row: bytes, value: float, violation: float) -> None:
-        """Tell the strategy of one evaluation."""
+    def learn(self, row: bytes, value: float, violation: float, is_repeat: bool = False) -> None:
+        """Tell the strategy of one evaluation, or again of one that it drew and that was known (a repeat)."""
         self._rows.append(row)
         self._values.append(value)
         self._violations.append(violation)
+        self._repeats.append(is_repeat)
         if len(self._rows) >= self.batch_size:
             self.flush()
 
@@ -72,8 +74,13 @@ class Search:
         """Hand on what was told so far, and restart the strategy if that made it converge."""
         if not self._rows:
             return
-        told = Evaluations(self._codec.coded(self._rows), np.array(self._values), np.array(self._violations))
-        self._rows, self._values, self._violations = [], [], []
+        told = Evaluations(
+            self._codec.coded(self._rows),
+            np.array(self._values),
+            np.array(self._violations),
+            np.array(self._repeats),
+        )
+        self._rows, self._values, self._violations, self._repeats = [], [], [], []
         self.state = self.strategy.update(self.state, told)
         if (why := self.strategy.convergence(self.state)) is not None:
             self._restart(why)
@@ -97,6 +104,7 @@ class Search:
             "untold_x": self._codec.coded(self._rows),
             "untold_values": self._values,
             "untold_violations": self._violations,
+            "untold_repeats": self._repeats,
         }
 
     def restore(self, data: dict[str, Any]) -> None:
@@ -109,3 +117,4 @@ class Search:
         self._rows = self._codec.rows(data["untold_x"])
         self._values = list(data["untold_values"])
         self._violations = list(data["untold_violations"])
+        self._repeats = list(data["untold_repeats"])
