@@ -9,6 +9,9 @@ import numpy as np
 
 from dcmaes._validation import FloatArray, readonly
 
+# The correlation is factorized again once this much of it, over the number of latents, has been replaced.
+FACTORIZATION_PACE = 0.1
+
 
 @dataclass(frozen=True)
 class Rates:
@@ -34,6 +37,8 @@ class Constants:
         Cumulation and damping of the step-size control.
     correlation, scale : Rates
         Learning rates for the full correlation matrix and for the scale of each site.
+    factorization_interval : int
+        Generations from one factorization of the correlation to the next.
     """
 
     weights: FloatArray
@@ -42,6 +47,7 @@ class Constants:
     step_damping: float
     correlation: Rates
     scale: Rates
+    factorization_interval: int
 
 
 def default_population_size(n_sites: int) -> int:
@@ -60,6 +66,8 @@ def constants(n_sites: int, n_latents: int, population_size: int) -> Constants:
     >>> round(float(constants(10, 10, 10).weights.sum()), 12)
     1.0
     """
+    # A space of one point has no site at all; its one update is that of a single site that never moves.
+    n_sites, n_latents = max(n_sites, 1), max(n_latents, 1)
     raw = np.log((population_size + 1) / 2) - np.log(np.arange(1, population_size + 1))  # (K1)
     positive = np.where(raw > 0, raw, 0.0)
     positive /= positive.sum()
@@ -67,13 +75,16 @@ def constants(n_sites: int, n_latents: int, population_size: int) -> Constants:
     negative = np.where(raw > 0, 0.0, raw)
     step_path = (effective + 2) / (n_sites + effective + 5)  # (K3)
     n_entries = n_latents * (n_latents + 1) / 2
+    correlation = _rates(n_entries, n_latents, positive, negative)
+    pace = n_latents * (correlation.rank_one + correlation.rank_mu)
     return Constants(
         weights=readonly(positive),
         effective_size=effective,
         step_path=step_path,
         step_damping=1 + step_path + 2 * max(0.0, float(np.sqrt((effective - 1) / (n_sites + 1))) - 1),
-        correlation=_rates(n_entries, n_latents, positive, negative),
+        correlation=correlation,
         scale=_rates(n_sites, n_sites, positive, negative),
+        factorization_interval=max(1, int(FACTORIZATION_PACE / pace)),
     )
 
 

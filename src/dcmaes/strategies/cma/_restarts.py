@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from dcmaes.strategies._protocol import Evaluations
-from dcmaes.strategies.cma._interactions import interaction_matrix
-from dcmaes.strategies.cma._start import distribution_around, no_paths
-from dcmaes.strategies.cma._state import CmaState, Progress
+from dcmaes.strategies.cma._distribution import Distribution
+from dcmaes.strategies.cma._progress import Progress
+from dcmaes.strategies.cma._start import distribution_around
+from dcmaes.strategies.cma._state import CmaState, no_paths
+from dcmaes.strategies.cma._summary import interaction_matrix
 
 SMALLEST_DEVIATION = 1e-11
 FROZEN_PROBABILITY = 0.9
@@ -18,45 +20,32 @@ MOST_FREE_GENERATIONS = 1000
 
 def convergence(state: CmaState) -> str | None:
     """Return why the run has converged, quoting the number that fired, or None."""
-    progress, law = state.progress, state.distribution.numeric
-    layout = state.distribution.layout
+    progress, marginals, layout = state.progress, state.distribution.marginals, state.distribution.layout
     if progress.n_free > MOST_FREE_GENERATIONS:
         return f"no new point was drawn in {progress.n_free} generations"
-    is_continuous = ~layout.is_lattice
-    if is_continuous.any() and progress.generation:
-        widest = float(law.deviation[is_continuous].max())
+    if progress.generation and not layout.is_lattice.all():
+        widest = float(marginals.numeric.deviation[~layout.is_lattice].max())
         if widest < SMALLEST_DEVIATION:
             return f"the largest continuous deviation is {widest:.1e} of its range"
-    patience = _patience(state)
+    # (K23): a run that has frozen on one discrete point has only its neighbours left to try; any other needs
+    # a number of generations that grows with the number of sites.
+    patience = state.population_size * (30 + 5 * layout.n_sites)
+    frozen_patience = 50 + 3 * layout.n_neighbours
+    if progress.idle > frozen_patience and _is_frozen(state.distribution):
+        patience = frozen_patience
     if progress.idle > patience:
         return f"no improvement in {progress.idle} evaluations (patience {patience})"
     return None
 
 
-def _patience(state: CmaState) -> int:
-    """Return how many evaluations a run may go without improving.
-
-    A run that has frozen on one discrete point has only its neighbours left to try; any other needs a number of
-    generations that grows with the number of sites (K23).
-    """
-    distribution = state.distribution
-    layout, law = distribution.layout, distribution.numeric
-    is_frozen = bool(law.is_rare.all()) and bool(
-        (distribution.probabilities.max(axis=1, initial=1.0) >= FROZEN_PROBABILITY).all()
-    )
-    if is_frozen:
-        return 50 + 3 * layout.n_neighbours
-    return state.population_size * (30 + 5 * layout.n_sites)
+def _is_frozen(distribution: Distribution) -> bool:
+    marginals = distribution.marginals
+    likeliest = marginals.probabilities.max(axis=1, initial=0.0)
+    return bool(marginals.numeric.is_rare.all()) and bool((likeliest >= FROZEN_PROBABILITY).all())
 
 
 def next_run(
-    state: CmaState,
-    rng: np.random.Generator,
-    *,
-    base_size: int,
-    step_size: float,
-    is_full: bool,
-    is_bipop: bool,
+    state: CmaState, rng: np.random.Generator, *, base_size: int, step_size: float, is_bipop: bool
 ) -> CmaState:
     """Return the first state of the next run, somewhere else, with the population size its turn asks for."""
     progress, layout = state.progress, state.distribution.layout
@@ -67,15 +56,15 @@ def next_run(
         growing += progress.evaluations
     is_small = is_bipop and progress.run > 0 and small < growing
     growing_size = state.growing_size if is_small else 2 * state.growing_size
+    size = growing_size
     if is_small:
         # BIPOP: a size between the first and half of the present one, and a shorter first step.
         ratio = max(1.0, growing_size / (2 * base_size))
         size = int(base_size * ratio ** (rng.random() ** 2))
         step_size *= float(10 ** (-2 * rng.random()))
-    else:
-        size = growing_size
     mean = rng.random(len(layout.numeric))
-    distribution = distribution_around(layout, mean, None, step_size, size, is_full=is_full)
+    is_full = state.distribution.copula is not None
+    distribution = distribution_around(layout, mean, step_size, size, is_full=is_full)
     is_best = progress.best < state.memory_best
     return replace(
         state,

@@ -6,53 +6,40 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-import numpy as np
-
 from dcmaes._validation import FloatArray
 from dcmaes.space import Sites
 from dcmaes.strategies._protocol import Evaluations
+from dcmaes.strategies.cma._copula import Copula
 from dcmaes.strategies.cma._distribution import Distribution
 from dcmaes.strategies.cma._layout import Layout
-from dcmaes.strategies.cma._update import Path, Paths
-
-
-@dataclass(frozen=True, eq=False)
-class Progress:
-    """How a run and the restarts before it have gone, in numbers.
-
-    Attributes
-    ----------
-    generation : int
-        Generations of this run.
-    best : tuple of two floats
-        Violation and value of the best point of this run; smaller is better.
-    idle : int
-        Evaluations paid for since this run last improved.
-    n_free : int
-        Generations in a row in which every point drawn was known already.
-    run : int
-        Number of restarts before this run.
-    evaluations : int
-        Evaluations paid for in this run.
-    budgets : tuple of two ints
-        Evaluations spent in runs of growing and of small populations.
-    """
-
-    generation: int = 0
-    best: tuple[float, float] = (np.inf, np.inf)
-    idle: int = 0
-    n_free: int = 0
-    run: int = 0
-    evaluations: int = 0
-    budgets: tuple[int, int] = (0, 0)
+from dcmaes.strategies.cma._marginals import Marginals
+from dcmaes.strategies.cma._paths import Path, Paths
+from dcmaes.strategies.cma._progress import Progress
 
 
 @dataclass(frozen=True, eq=False)
 class CmaState:
-    """State of the `cma` strategy: the distribution, its paths, and results waiting for a full population.
+    """State of the `cma` strategy.
 
-    `memory` is the interaction matrix of the run that found the best point so far, and `memory_best` that
-    point's violation and value.
+    Attributes
+    ----------
+    distribution : Distribution
+        Where the search looks.
+    paths : Paths
+        Fading sums of the steps taken.
+    population_size : int
+        Evaluations in a generation of this run.
+    growing_size : int
+        Population size of the last run whose size was doubled.
+    is_small_run : bool
+        Whether this is one of BIPOP's small runs.
+    waiting : Evaluations
+        Results that do not make a whole population yet.
+    progress : Progress
+        How the run is getting on.
+    memory, memory_best : array of shape (d, d), tuple of two floats
+        Interactions learned by the run that found the best point of all earlier runs, and that point's
+        violation and value.
     """
 
     distribution: Distribution
@@ -66,25 +53,30 @@ class CmaState:
     memory_best: tuple[float, float]
 
 
+def no_paths(distribution: Distribution) -> Paths:
+    """Return paths for a distribution that has not moved yet."""
+    n_latents = 0 if distribution.copula is None else distribution.layout.n_latents
+    return Paths.zero(len(distribution.marginals.mean), n_latents)
+
+
 def state_to_dict(state: CmaState) -> dict[str, Any]:
-    """Return the state as numbers, arrays, and dicts and lists of those."""
-    distribution, progress = state.distribution, state.progress
+    """Return the state as numbers, arrays, None, and dicts and lists of those."""
+    marginals = _attributes(state.distribution.marginals)
+    del marginals["layout"]
+    copula, progress = state.distribution.copula, state.progress
     return {
-        "distribution": {
-            f.name: getattr(distribution, f.name) for f in fields(distribution) if f.name != "layout"
-        },
-        "paths": {
-            f.name: {
-                "vector": getattr(state.paths, f.name).vector,
-                "variance": getattr(state.paths, f.name).variance,
-            }
-            for f in fields(state.paths)
-        },
+        "marginals": marginals,
+        "copula": None if copula is None else _attributes(copula),
+        "paths": {name: _attributes(path) for name, path in _attributes(state.paths).items()},
         "population_size": state.population_size,
         "growing_size": state.growing_size,
         "is_small_run": state.is_small_run,
-        "waiting": {f.name: getattr(state.waiting, f.name) for f in fields(state.waiting)},
-        "progress": {**vars(progress), "best": list(progress.best), "budgets": list(progress.budgets)},
+        "waiting": _attributes(state.waiting),
+        "progress": {
+            **_attributes(progress),
+            "best": list(progress.best),
+            "budgets": list(progress.budgets),
+        },
         "memory": state.memory,
         "memory_best": list(state.memory_best),
     }
@@ -92,11 +84,14 @@ def state_to_dict(state: CmaState) -> dict[str, Any]:
 
 def state_from_dict(data: Mapping[str, Any], sites: Sites) -> CmaState:
     """Return the state that `state_to_dict` described."""
-    progress = dict(data["progress"])
+    progress, copula = dict(data["progress"]), data["copula"]
     best, budgets = progress.pop("best"), progress.pop("budgets")
     return CmaState(
-        distribution=Distribution(layout=Layout(sites), **data["distribution"]),
-        paths=Paths(**{name: Path(path["vector"], path["variance"]) for name, path in data["paths"].items()}),
+        distribution=Distribution(
+            Marginals(layout=Layout(sites), **data["marginals"]),
+            None if copula is None else Copula(**copula),
+        ),
+        paths=Paths(**{name: Path(**path) for name, path in data["paths"].items()}),
         population_size=data["population_size"],
         growing_size=data["growing_size"],
         is_small_run=data["is_small_run"],
@@ -105,3 +100,7 @@ def state_from_dict(data: Mapping[str, Any], sites: Sites) -> CmaState:
         memory=data["memory"],
         memory_best=(data["memory_best"][0], data["memory_best"][1]),
     )
+
+
+def _attributes(instance: Any) -> dict[str, Any]:
+    return {field.name: getattr(instance, field.name) for field in fields(instance)}

@@ -12,16 +12,17 @@ from dcmaes._validation import FloatArray, check_choice, check_integer, check_nu
 from dcmaes.space import Sites
 from dcmaes.strategies._protocol import Evaluations, Known, Summary
 from dcmaes.strategies.cma._constants import default_population_size
-from dcmaes.strategies.cma._distribution import Distribution, draw
-from dcmaes.strategies.cma._interactions import interaction_matrix
+from dcmaes.strategies.cma._distribution import draw
 from dcmaes.strategies.cma._layout import Layout
+from dcmaes.strategies.cma._progress import Progress
 from dcmaes.strategies.cma._restarts import convergence, next_run
-from dcmaes.strategies.cma._start import first_distribution, no_paths
-from dcmaes.strategies.cma._state import CmaState, Progress, state_from_dict, state_to_dict
-from dcmaes.strategies.cma._update import advance, limit
+from dcmaes.strategies.cma._start import first_distribution
+from dcmaes.strategies.cma._state import CmaState, no_paths, state_from_dict, state_to_dict
+from dcmaes.strategies.cma._summary import interaction_matrix, summarize
+from dcmaes.strategies.cma._update import advance
 
-# Beyond this many latent normals `covariance="auto"` keeps scales only: a full matrix would cost more time per
-# evaluation than it could learn within any budget of the order of 100 evaluations a site.
+# Beyond this many latent normals `covariance="auto"` keeps scales only: a full matrix would cost more time
+# per evaluation than it could learn within any budget of the order of 100 evaluations a site.
 LARGEST_FULL = 300
 
 
@@ -80,7 +81,7 @@ class Cma:
         return dict(vars(self))
 
     def init(self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator) -> CmaState:
-        """Return the first state: wide, in the middle of the space, or narrower around the starting points."""
+        """Return the first state: wide in the middle of the space, or narrower around the best start."""
         layout = Layout(sites)
         size = self.population_size or default_population_size(layout.n_sites)
         distribution = first_distribution(layout, start, self.step_size, size, is_full=self._is_full(layout))
@@ -121,24 +122,16 @@ class Cma:
         """Return the first state of the next run, or None when there is to be none."""
         if self.restarts is None or state.progress.run >= self.max_restarts:
             return None
-        base = self.population_size or default_population_size(state.distribution.layout.n_sites)
-        layout = state.distribution.layout
-        is_full = self._is_full(layout)
-        return next_run(
-            state,
-            rng,
-            base_size=base,
-            step_size=self.step_size,
-            is_full=is_full,
-            is_bipop=self.restarts == "bipop",
-        )
+        base_size = self.population_size or default_population_size(state.distribution.layout.n_sites)
+        is_bipop = self.restarts == "bipop"
+        return next_run(state, rng, base_size=base_size, step_size=self.step_size, is_bipop=is_bipop)
 
     def summary(self, state: CmaState) -> Summary:
         """Return the present search distribution."""
-        return _summary(state.distribution)
+        return summarize(state.distribution)
 
     def interactions(self, state: CmaState) -> FloatArray:
-        """Return how strongly each pair of sites interacts in the run that found the best point, shape (d, d)."""
+        """Return how strongly pairs of sites interact in the run that found the best point, shape (d, d)."""
         if state.progress.best < state.memory_best:
             return interaction_matrix(state.distribution)
         return state.memory
@@ -152,89 +145,18 @@ class Cma:
         return state_from_dict(data, sites)
 
     def _is_full(self, layout: Layout) -> bool:
-        if self.covariance == "auto":
-            return 0 < layout.n_latents <= LARGEST_FULL
-        return self.covariance == "full" and layout.n_latents > 0
+        wanted = self.covariance == "full" or (self.covariance == "auto" and layout.n_latents <= LARGEST_FULL)
+        return wanted and layout.n_latents > 0
 
 
 def _generation(state: CmaState, told: Evaluations) -> CmaState:
     order = told.order()
-    progress = _progress(state.progress, told, int(order[0]))
+    progress = state.progress.advance(told, int(order[0]))
     distribution, paths = advance(
-        state.distribution, state.paths, told.x[order], generation=progress.generation
+        state.distribution,
+        state.paths,
+        told.x[order],
+        fresh=1 - float(told.is_repeat.mean()),
+        generation=progress.generation,
     )
-    distribution = _thaw(distribution, float(1 - told.is_repeat.mean()), len(told))
     return replace(state, distribution=distribution, paths=paths, progress=progress)
-
-
-def _progress(progress: Progress, told: Evaluations, best: int) -> Progress:
-    n_paid = int((~told.is_repeat).sum())
-    found = (float(told.violation[best]), float(np.nan_to_num(told.value[best], nan=np.inf)))
-    is_better = found < progress.best
-    return replace(
-        progress,
-        generation=progress.generation + 1,
-        best=found if is_better else progress.best,
-        idle=0 if is_better else progress.idle + n_paid,
-        n_free=0 if n_paid else progress.n_free + 1,
-        evaluations=progress.evaluations + n_paid,
-    )
-
-
-# A population should be new points for this part at least; the floor under the variances adapts at this rate.
-FRESH_SHARE = 0.3
-THAW_RATE = 0.5
-
-
-def smallest_floor(n_sites: int, population_size: int) -> float:
-    """Return the lowest floor: about one jump of a frozen site in a whole population (K20)."""
-    return 1 / (max(n_sites, 1) * population_size)
-
-
-def _thaw(distribution: Distribution, fresh: float, population_size: int) -> Distribution:
-    """Raise the floor while too few points are new, lower it while there are enough (K20)."""
-    n_sites = max(distribution.layout.n_sites, 1)
-    lowest = smallest_floor(n_sites, population_size)
-    floor = distribution.floor * np.exp(THAW_RATE * (FRESH_SHARE - fresh))
-    return limit(
-        replace(distribution, floor=float(np.clip(floor, lowest, max(lowest, min(2 / n_sites, 0.3)))))
-    )
-
-
-def _summary(distribution: Distribution) -> Summary:
-    layout = distribution.layout
-    d = layout.sites.dimension
-    mean, deviation = np.full(d, np.nan), np.full(d, np.nan)
-    mean[layout.sites.is_numeric] = deviation[layout.sites.is_numeric] = 0.0
-    mean[layout.numeric], deviation[layout.numeric] = distribution.mean, distribution.numeric.spread
-    probabilities = [np.empty(0) for _ in range(d)]
-    for row, site in enumerate(layout.category):
-        probabilities[site] = distribution.smoothed[row, : layout.n_choices[row]].copy()
-    spread = np.concatenate(
-        [distribution.numeric.spread, np.sqrt(1 - distribution.smoothed.max(axis=1, initial=0))]
-    )
-    return Summary(
-        mean=mean,
-        deviation=deviation,
-        probabilities=tuple(probabilities),
-        correlation=site_correlation(distribution),
-        step_size=float(np.sqrt((spread**2).mean())) if len(spread) else 0.0,
-    )
-
-
-def site_correlation(distribution: Distribution) -> FloatArray | None:
-    """Return the correlation between sites, shape (d, d): for one-of-c sites the strongest of their choices."""
-    if distribution.correlation is None:
-        return None
-    layout = distribution.layout
-    result = np.eye(layout.sites.dimension)
-    site = layout.site_of_latent
-    upper = np.triu_indices(layout.n_latents, 1)
-    strength = distribution.correlation[upper]
-    by_strength = np.argsort(np.abs(strength), kind="stable")
-    first, second = site[upper[0][by_strength]], site[upper[1][by_strength]]
-    different = first != second
-    # Written weakest first, so that the strongest pair of latents is what stays.
-    result[first[different], second[different]] = strength[by_strength][different]
-    result[second[different], first[different]] = strength[by_strength][different]
-    return result

@@ -2,119 +2,89 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from functools import lru_cache
 
 import numpy as np
-from scipy.special import gammaln
 
 from dcmaes._validation import FloatArray
 from dcmaes.strategies.cma._constants import Constants, Rates, constants
-from dcmaes.strategies.cma._distribution import Distribution
-from dcmaes.strategies.cma._factorization import factorize
+from dcmaes.strategies.cma._copula import Copula, factorize
+from dcmaes.strategies.cma._distribution import Distribution, Residuals, measure
 from dcmaes.strategies.cma._layout import Layout
+from dcmaes.strategies.cma._marginals import LARGEST_RESIDUAL, Marginals
+from dcmaes.strategies.cma._paths import Path, Paths
 
-# Steps of frozen sites come in rare jumps of many deviations; beyond this many they say no more.
-LARGEST_RESIDUAL = 3.0
-
-
-@dataclass(frozen=True, eq=False)
-class Path:
-    """An exponentially fading sum of mean steps, and the variance it has when nothing is selected."""
-
-    vector: FloatArray
-    variance: float
-
-    def advance(self, step: FloatArray, rate: float, effective_size: float, *, is_open: bool = True) -> Path:
-        """Return the path after one more normalized step (K11)."""
-        gain = rate * (2 - rate) if is_open else 0.0
-        vector = (1 - rate) * self.vector + np.sqrt(gain * effective_size) * step
-        return Path(vector, (1 - rate) ** 2 * self.variance + gain)
-
-    @staticmethod
-    def zero(n: int) -> Path:
-        """Return a path that has not moved yet."""
-        return Path(np.zeros(n), 0.0)
-
-
-@dataclass(frozen=True, eq=False)
-class Paths:
-    """The three paths of a run: of the step size, of the correlation and of the scales."""
-
-    step: Path
-    correlation: Path
-    scale: Path
-
-
-@dataclass(frozen=True, eq=False)
-class Residuals:
-    """A ranked population measured in deviations of the distribution it came from, best first.
-
-    Attributes
-    ----------
-    displacement : array of shape (p, n), numeric steps from the mean in unit coordinates
-    white : array of shape (p, l), residuals of all latents, uncorrelated of variance 1 if nothing is selected
-    latent : array of shape (p, l), the latent steps that these stand for: `white` correlated again
-    """
-
-    displacement: FloatArray
-    white: FloatArray
-    latent: FloatArray
+# A population should be new points for this part at least; the floor under the variances adapts at this rate.
+FRESH_SHARE = 0.3
+THAW_RATE = 0.5
 
 
 def advance(
-    distribution: Distribution, paths: Paths, x: FloatArray, *, generation: int
+    distribution: Distribution, paths: Paths, x: FloatArray, *, fresh: float, generation: int
 ) -> tuple[Distribution, Paths]:
-    """Return distribution and paths after a population `x`, best first, shape (p, d)."""
-    layout = distribution.layout
+    """Return distribution and paths after one generation.
+
+    Parameters
+    ----------
+    x : array of shape (p, d)
+        The population, best first.
+    fresh : float
+        Share of the population that had not been evaluated before.
+    generation : int
+        Number of this generation; the correlation is factorized in some of them only.
+    """
+    marginals, copula, layout = distribution.marginals, distribution.copula, distribution.layout
     k = constants(layout.n_sites, layout.n_latents, len(x))
     residuals = measure(distribution, x)
     paths = _advance_paths(paths, residuals, k)
-    probabilities, mutation = _advance_choices(distribution, x, k)
-    step_size = _advance_step_size(distribution, paths.step, k)
     scale = _advance_scale(distribution, paths.scale, residuals, k)
-    moved = replace(
-        distribution,
-        mean=_inside(layout, distribution.mean + k.weights @ residuals.displacement),  # (K10)
-        step_size=step_size,
+    correlation = None
+    if copula is not None:
+        updated = _advance_correlation(copula, layout, paths.correlation, residuals, k.correlation)
+        # The diagonal moves into the scales: the same law, with a unit diagonal again (K15).
+        deviation = np.sqrt(np.maximum(np.diagonal(updated), 1e-12))
+        correlation = updated / (deviation[:, None] * deviation)
+        numeric_deviation = deviation[: len(scale)]
+        scale = scale * numeric_deviation
+        paths = Paths(
+            paths.step, paths.correlation.in_units_of(deviation), paths.scale.in_units_of(numeric_deviation)
+        )
+    probabilities, mutation = _advance_choices(marginals, residuals.chosen, k)
+    moved = Marginals.within_limits(
+        layout,
+        mean=layout.inside(marginals.mean + k.weights @ residuals.displacement),  # (K10)
+        step_size=_advance_step_size(marginals, paths.step, k),
         scale=scale,
         probabilities=probabilities,
         mutation=mutation,
+        floor=_advance_floor(marginals.floor, fresh, layout.n_sites, len(x)),
     )
-    if distribution.correlation is not None:
-        correlation = _advance_correlation(
-            distribution.correlation, layout, paths.correlation, residuals, k.correlation
-        )
-        moved, paths = _normalize(moved, paths, correlation)
-        interval = 1 / (10 * layout.n_latents * (k.correlation.rank_one + k.correlation.rank_mu))
-        if generation % max(1, int(interval)) == 0:
-            moved = factorize(moved)
-    return limit(moved), paths
+    if copula is not None and correlation is not None:
+        if generation % k.factorization_interval == 0:
+            copula = factorize(correlation, moved.numeric.fidelity)
+        else:
+            copula = Copula(correlation, copula.root, copula.whitener, copula.anisotropy)
+    return Distribution(moved, copula), paths
 
 
-def measure(distribution: Distribution, x: FloatArray) -> Residuals:
-    """Return the residuals of coded points, best first, shape (p, d)."""
-    layout, law = distribution.layout, distribution.numeric
-    displacement = layout.displacement(x, distribution.mean)
-    residual = displacement / law.spread
-    if law.is_rare.any():
-        residual = np.where(law.is_rare, np.clip(residual, -LARGEST_RESIDUAL, LARGEST_RESIDUAL), residual)
-    white = residual if distribution.whitener is None else residual @ distribution.whitener
-    # Points that this distribution would never draw (starting points, results that come late) are shortened.
-    longest = np.sqrt(white.shape[1]) + 5.0
-    length = np.sqrt((white**2).sum(axis=1))
-    if (length > longest).any():
-        shrink = np.minimum(1.0, longest / np.maximum(length, longest))[:, None]
-        displacement, white = displacement * shrink, white * shrink
-    if len(layout.category):
-        white = np.concatenate([white, _choice_residuals(distribution, x)], axis=1)
-    return Residuals(displacement, white, white if distribution.root is None else white @ distribution.root)
+def smallest_floor(n_sites: int, population_size: int) -> float:
+    """Return the lowest floor: about one jump of a frozen site in a whole population (K20)."""
+    return 1 / (max(n_sites, 1) * population_size)
+
+
+def _advance_floor(floor: float, fresh: float, n_sites: int, population_size: int) -> float:
+    """Return the floor, raised while too few points are new, lowered while there are enough (K20)."""
+    lowest = smallest_floor(n_sites, population_size)
+    highest = max(lowest, min(2 / max(n_sites, 1), 0.3))
+    return min(max(floor * math.exp(THAW_RATE * (FRESH_SHARE - fresh)), lowest), highest)
 
 
 def _advance_paths(paths: Paths, residuals: Residuals, k: Constants) -> Paths:
     n = len(paths.step.vector)
     step = paths.step.advance(k.weights @ residuals.white[:, :n], k.step_path, k.effective_size)
     # A path that grows too fast would inflate variances in its direction: the others wait (K12).
-    is_open = n == 0 or bool((step.vector**2).sum() < (2 + 4 / (n + 1)) * n * step.variance)
+    is_open = n == 0 or float(step.vector @ step.vector) < (2 + 4 / (n + 1)) * n * step.variance
     mean_step = k.weights @ residuals.latent
     correlation = paths.correlation
     if len(correlation.vector):
@@ -124,116 +94,70 @@ def _advance_paths(paths: Paths, residuals: Residuals, k: Constants) -> Paths:
     return Paths(step, correlation, scale)
 
 
-def _advance_step_size(distribution: Distribution, path: Path, k: Constants) -> float:
+def _advance_step_size(marginals: Marginals, path: Path, k: Constants) -> float:
     """Return the step size after comparing the path's length with that of a random walk (K13).
 
-    Only sites that take many-valued steps take part: a frozen lattice says nothing about the common step size,
-    and must not keep the continuous sites from converging.
+    Only sites that take many-valued steps take part: a frozen lattice says nothing about the common step
+    size, and must not keep the continuous sites from converging.
     """
-    is_active = ~distribution.numeric.is_rare
-    n_active = int(is_active.sum())
-    if n_active == 0:
-        return distribution.step_size
-    expected = np.sqrt(2) * np.exp(gammaln((n_active + 1) / 2) - gammaln(n_active / 2))
-    length = np.sqrt((path.vector[is_active] ** 2).sum())
-    change = k.step_path / k.step_damping * (length / expected - np.sqrt(path.variance))
-    return float(distribution.step_size * np.exp(np.clip(change, -1.0, 1.0)))
+    law, active = marginals.numeric, path.vector
+    if law.has_rare:
+        active = active[~law.is_rare]
+    if len(active) == 0:
+        return marginals.step_size
+    length = math.sqrt(active @ active) / _expected_length(len(active))
+    change = k.step_path / k.step_damping * (length - math.sqrt(path.variance))
+    return marginals.step_size * math.exp(min(max(change, -1.0), 1.0))
+
+
+@lru_cache(maxsize=256)
+def _expected_length(n: int) -> float:
+    """Return the mean length of a vector of n standard normals."""
+    return math.sqrt(2) * math.exp(math.lgamma((n + 1) / 2) - math.lgamma(n / 2))
 
 
 def _advance_scale(distribution: Distribution, path: Path, residuals: Residuals, k: Constants) -> FloatArray:
     """Return the scale of each numeric site (K14)."""
-    white_path = path.vector if distribution.whitener is None else path.vector @ distribution.whitener
-    white = residuals.white[:, : len(distribution.mean)]
-    weights = _bounded(k.scale.weights, white)
-    change = k.scale.rank_one * (white_path**2 - path.variance)
-    change += k.scale.rank_mu * (weights @ white**2 - weights.sum())
-    scale: FloatArray = distribution.scale * np.exp(
-        np.clip(change / (2 * distribution.anisotropy), -1.0, 1.0)
-    )
+    copula, n = distribution.copula, len(path.vector)
+    white_path = path.vector if copula is None else path.vector @ copula.whitener
+    anisotropy = 1.0 if copula is None else copula.anisotropy
+    squared = residuals.squared[:, :n]
+    weights = _bounded(k.scale.weights, squared)
+    change: FloatArray = k.scale.rank_one * (white_path * white_path - path.variance)
+    change += k.scale.rank_mu * (weights @ squared - weights.sum())
+    change /= 2 * anisotropy
+    np.minimum(np.maximum(change, -1.0, out=change), 1.0, out=change)
+    scale: FloatArray = distribution.marginals.scale * np.exp(change)
     return scale
 
 
 def _advance_correlation(
-    correlation: FloatArray, layout: Layout, path: Path, residuals: Residuals, rates: Rates
+    copula: Copula, layout: Layout, path: Path, residuals: Residuals, rates: Rates
 ) -> FloatArray:
     """Return the correlation of the latents, not normalized yet (K15)."""
-    weights = _bounded(rates.weights, residuals.white)
-    updated: FloatArray = (residuals.latent.T * (rates.rank_mu * weights)) @ residuals.latent
-    updated += rates.rank_one * np.outer(path.vector, path.vector)
-    updated += (1 - rates.rank_one * path.variance - rates.rank_mu * weights.sum()) * correlation
+    weights = _bounded(rates.weights, residuals.squared)
+    keep = 1 - rates.rank_one * path.variance - rates.rank_mu * float(weights.sum())
+    updated: FloatArray = keep * copula.correlation
+    updated += (residuals.latent.T * (rates.rank_mu * weights)) @ residuals.latent
+    updated += (rates.rank_one * path.vector)[:, None] * path.vector
     if len(layout.category):
         updated[layout.within_block] = 0.0
     return updated
 
 
-def _bounded(weights: FloatArray, residuals: FloatArray) -> FloatArray:
+def _bounded(weights: FloatArray, squared: FloatArray) -> FloatArray:
     """Return the weights with negative ones scaled so that long steps cannot make variances negative (K2)."""
-    squared = np.maximum((residuals**2).sum(axis=1), 1e-300)
-    bounded: FloatArray = np.where(
-        weights < 0, weights * np.minimum(1.0, residuals.shape[1] / squared), weights
-    )
-    return bounded
+    length = squared.sum(axis=1)
+    shrink = squared.shape[1] / np.maximum(length, max(squared.shape[1], 1e-300))
+    return np.where(weights < 0, weights * shrink, weights)
 
 
-def _normalize(
-    distribution: Distribution, paths: Paths, correlation: FloatArray
-) -> tuple[Distribution, Paths]:
-    """Move the diagonal of `correlation` into the scales: the same law, with a unit diagonal again."""
-    deviation = np.sqrt(np.maximum(np.diag(correlation), 1e-12))
-    n = len(distribution.mean)
-    moved = replace(
-        distribution,
-        scale=distribution.scale * deviation[:n],
-        correlation=correlation / np.outer(deviation, deviation),
-    )
-    in_units = Paths(
-        paths.step,
-        Path(paths.correlation.vector / deviation, paths.correlation.variance),
-        Path(paths.scale.vector / deviation[:n], paths.scale.variance),
-    )
-    return moved, in_units
-
-
-def limit(distribution: Distribution) -> Distribution:
-    """Return the distribution with scales between the floor of a lattice step and the whole range."""
-    step_size = min(max(distribution.step_size, 1e-100), 1e100)
-    coordinate = np.zeros(distribution.layout.sites.dimension)
-    coordinate[distribution.layout.numeric] = distribution.mean
-    gap = distribution.layout.sites.spacing(coordinate)[distribution.layout.numeric]
-    scale = np.clip(distribution.scale, np.sqrt(distribution.floor) * gap / step_size, 1.0 / step_size)
-    mutation = np.clip(distribution.mutation, distribution.floor, 0.5)
-    return replace(distribution, step_size=step_size, scale=scale, mutation=mutation)
-
-
-def _inside(layout: Layout, mean: FloatArray) -> FloatArray:
-    return np.where(layout.is_periodic, mean - np.floor(mean), np.clip(mean, 0.0, 1.0))
-
-
-def _one_hot(distribution: Distribution, x: FloatArray) -> FloatArray:
-    widest = distribution.layout.is_choice.shape[1]
-    is_chosen: FloatArray = (x[:, distribution.layout.category, None] == np.arange(widest)).astype(np.float64)
-    return is_chosen
-
-
-def _choice_residuals(distribution: Distribution, x: FloatArray) -> FloatArray:
-    """Return (one-hot - probability) / deviation for all choices, shape (p, number of choices)."""
-    is_choice, p = distribution.layout.is_choice, distribution.smoothed
-    residual = (_one_hot(distribution, x) - p)[:, is_choice]
-    deviation = np.sqrt(np.maximum(p * (1 - p), 1e-300))[is_choice]
-    clipped: FloatArray = np.clip(residual / deviation, -LARGEST_RESIDUAL, LARGEST_RESIDUAL)
-    return clipped
-
-
-def _advance_choices(
-    distribution: Distribution, x: FloatArray, k: Constants
-) -> tuple[FloatArray, FloatArray]:
+def _advance_choices(marginals: Marginals, chosen: FloatArray, k: Constants) -> tuple[FloatArray, FloatArray]:
     """Return choice probabilities (K18) and mutation rates (K19) of the one-of-c sites."""
-    layout = distribution.layout
-    if not len(layout.category):
-        return distribution.probabilities, distribution.mutation
-    chosen = _one_hot(distribution, x)
+    if not len(marginals.mutation):
+        return marginals.probabilities, marginals.mutation
     probabilities = np.tensordot(k.weights, chosen, axes=1)
-    drawn = (chosen * distribution.smoothed).sum(axis=2)
-    surprise = np.minimum(1 / (layout.n_choices * np.maximum(drawn, 1e-300)), LARGEST_RESIDUAL**2)
+    drawn = (chosen * marginals.smoothed).sum(axis=2)
+    surprise = np.minimum(1 / (marginals.layout.n_choices * np.maximum(drawn, 1e-300)), LARGEST_RESIDUAL**2)
     change = k.scale.rank_mu * (k.scale.weights @ (surprise - 1))
-    return probabilities, distribution.mutation * np.exp(np.clip(change, -1.0, 1.0))
+    return probabilities, marginals.mutation * np.exp(np.clip(change, -1.0, 1.0))

@@ -1,0 +1,186 @@
+"""The law of each site by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr, ndtr, ndtri
+
+from dcmaes._validation import FloatArray
+from dcmaes.strategies.cma._layout import Layout
+
+# Below this standard deviation, in spacings, a lattice step is drawn as stay-or-jump; above it as a rounded
+# normal, whose mean is then right to 1e-3 spacings and better (benchmarks/cma_ablation.py compares values).
+RARE_DEVIATION = 0.6
+# A jump of many standard deviations is rare and says no more than one of this many.
+LARGEST_RESIDUAL = 3.0
+MOST_MUTATION = 0.5
+_SQRT_TWO_PI = float(np.sqrt(2 * np.pi))
+
+
+@dataclass(frozen=True, eq=False)
+class Marginals:
+    """The laws of the single sites.
+
+    Attributes
+    ----------
+    mean : array of shape (n,)
+        Unit coordinate of the centre, one entry for each numeric site.
+    step_size : float
+        Common factor of all steps.
+    scale : array of shape (n,)
+        Factor of each numeric site: its latent deviation is step_size * scale, in unit coordinates.
+    probabilities : array of shape (b, c)
+        Probability of each choice of each one-of-c site, padded with zeros.
+    mutation : array of shape (b,)
+        Probability with which a one-of-c site is drawn uniformly instead.
+    floor : float
+        Smallest variance of a lattice step, in squared spacings, and smallest mutation.
+    """
+
+    layout: Layout
+    mean: FloatArray
+    step_size: float
+    scale: FloatArray
+    probabilities: FloatArray
+    mutation: FloatArray
+    floor: float
+
+    @staticmethod
+    def within_limits(
+        layout: Layout,
+        mean: FloatArray,
+        step_size: float,
+        scale: FloatArray,
+        probabilities: FloatArray,
+        mutation: FloatArray,
+        floor: float,
+    ) -> Marginals:
+        """Return marginals with deviations between the floor of a lattice step and the whole range (K20)."""
+        step_size = min(max(step_size, 1e-100), 1e100)
+        lowest = layout.gap(mean) * (np.sqrt(floor) / step_size)
+        scale = np.minimum(np.maximum(scale, lowest), 1.0 / step_size)
+        if len(mutation):
+            mutation = np.clip(mutation, min(floor, MOST_MUTATION), MOST_MUTATION)
+        return Marginals(layout, mean, step_size, scale, probabilities, mutation, floor)
+
+    @cached_property
+    def numeric(self) -> NumericLaw:
+        """The laws of the numeric sites."""
+        return _numeric_law(self)
+
+    @cached_property
+    def smoothed(self) -> FloatArray:
+        """Probability with which each choice is drawn, mutation included, shape (b, c)."""
+        share = (self.mutation / np.maximum(self.layout.n_choices, 1))[:, None]
+        mixed: FloatArray = (1 - self.mutation[:, None]) * self.probabilities + share
+        return np.where(self.layout.is_choice, mixed, 0.0)  # (K16)
+
+
+@dataclass(frozen=True, eq=False)
+class NumericLaw:
+    """Laws of the numeric sites, arrays of shape (n,).
+
+    Attributes
+    ----------
+    deviation : latent standard deviation in unit coordinates
+    gap : distance between neighbouring states, 0 for continuous sites
+    is_rare : lattice sites so narrow that they are drawn as stay-or-jump
+    has_rare : whether there are any
+    jump : probability of a jump either way, where `is_rare`
+    spread : standard deviation of the step as it comes out, rounding included
+    fidelity : correlation between the latent normal and the step as it comes out
+    """
+
+    deviation: FloatArray
+    gap: FloatArray
+    is_rare: NDArray[np.bool_]
+    has_rare: bool
+    jump: FloatArray
+    spread: FloatArray
+    fidelity: FloatArray
+
+
+def _numeric_law(marginals: Marginals) -> NumericLaw:
+    layout, mean = marginals.layout, marginals.mean
+    gap = layout.gap(mean)
+    deviation = marginals.step_size * marginals.scale
+    if not layout.has_lattice:
+        ones = np.ones(len(mean))
+        return NumericLaw(deviation, gap, np.zeros(len(mean), dtype=bool), False, ones, deviation, ones)
+    is_rare: NDArray[np.bool_] = deviation < RARE_DEVIATION * gap
+    # (K8): rounding adds to the latent variance that of a uniform error, gap^2 / 12, where steps are wide.
+    spread = np.sqrt(deviation**2 + gap**2 / 12)
+    fidelity, jump = deviation / spread, np.zeros(len(mean))
+    if not (has_rare := bool(is_rare.any())):
+        return NumericLaw(deviation, gap, is_rare, has_rare, jump, spread, fidelity)
+    fraction, gap_rare = layout.fraction(mean)[is_rare], gap[is_rare]
+    jump[is_rare] = v = (deviation[is_rare] / gap_rare) ** 2
+    # (K8): where they are narrow it adds the variance of choosing between the states around the mean.
+    spread[is_rare] = own = gap_rare * np.sqrt(v + fraction * (1 - fraction))
+    fidelity[is_rare] = _threshold_density(fraction, v) * gap_rare / own
+    return NumericLaw(deviation, gap, is_rare, has_rare, jump, spread, fidelity)
+
+
+def _threshold_density(fraction: FloatArray, jump: FloatArray) -> FloatArray:
+    """Return the covariance of a standard normal and its stay-or-jump step, in spacings (K9)."""
+    thresholds = np.empty((3, len(fraction)))
+    thresholds[0] = (1 - fraction) * jump / 2
+    thresholds[1] = thresholds[0] + (1 - fraction) * (1 - jump) + fraction * jump / 2
+    thresholds[2] = 1 - fraction * jump / 2
+    z = ndtri(thresholds)
+    density: FloatArray = np.exp(z * z * -0.5).sum(axis=0) / _SQRT_TWO_PI
+    return density
+
+
+def numeric_steps(law: NumericLaw, latents: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return steps from the mean and the uniforms with which the sites round them, shape (p, n) each."""
+    steps = law.deviation * latents  # (K7)
+    uniforms = np.full_like(steps, 0.5)  # one half rounds to the nearest state
+    if law.has_rare:
+        rare = law.is_rare
+        level, half = ndtr(latents[:, rare]), law.jump[rare] / 2
+        is_down, is_up = level < half, level > 1 - half
+        steps[:, rare] = law.gap[rare] * (is_up.astype(np.float64) - is_down)  # (K8)
+        start = np.where(is_down, 0.0, np.where(is_up, 1 - half, half))
+        width = np.where(is_down | is_up, half, 1 - 2 * half)
+        # The rest of the same latent number decides the rounding, so that correlations survive it.
+        uniforms[:, rare] = 1 - (level - start) / width
+    return steps, uniforms
+
+
+def draw_choices(marginals: Marginals, latents: FloatArray) -> FloatArray:
+    """Return the choice of each one-of-c site as a float, shape (p, b): the Gumbel-max rule (K17)."""
+    is_choice = marginals.layout.is_choice
+    scores = np.full((len(latents), *is_choice.shape), -np.inf)
+    scores[:, is_choice] = np.log(marginals.smoothed[is_choice]) - np.log(-log_ndtr(latents))
+    choices: FloatArray = scores.argmax(axis=2).astype(np.float64)
+    return choices
+
+
+def numeric_residuals(law: NumericLaw, displacement: FloatArray) -> FloatArray:
+    """Return displacements in deviations of their site, jumps bounded, shape (p, n)."""
+    residual: FloatArray = displacement / law.spread
+    if law.has_rare:
+        rare = law.is_rare
+        residual[:, rare] = np.clip(residual[:, rare], -LARGEST_RESIDUAL, LARGEST_RESIDUAL)
+    return residual
+
+
+def one_hot(layout: Layout, x: FloatArray) -> FloatArray:
+    """Return which choices coded points take, 0 or 1, shape (p, b, c)."""
+    is_chosen: FloatArray = (x[:, layout.category, None] == np.arange(layout.is_choice.shape[1])).astype(
+        np.float64
+    )
+    return is_chosen
+
+
+def choice_residuals(marginals: Marginals, chosen: FloatArray) -> FloatArray:
+    """Return (one-hot - probability) / deviation of all choices, bounded, shape (p, number of choices)."""
+    is_choice, p = marginals.layout.is_choice, marginals.smoothed
+    deviation = np.sqrt(np.maximum(p * (1 - p), 1e-300))[is_choice]
+    residual: FloatArray = (chosen - p)[:, is_choice] / deviation
+    return np.clip(residual, -LARGEST_RESIDUAL, LARGEST_RESIDUAL)
