@@ -9,7 +9,15 @@ import pytest
 
 from dcmaes.bench import _measures as measures
 from dcmaes.bench._measures import Scale
-from dcmaes.bench._report import evaluations_table, losses, suite_section, summary_table
+from dcmaes.bench._references import update_references
+from dcmaes.bench._report import (
+    evaluations_table,
+    losses,
+    readme_block,
+    replace_block,
+    suite_section,
+    summary_table,
+)
 from dcmaes.bench._results import RunRecord
 
 
@@ -90,11 +98,12 @@ def test_table_counts_the_runs_of_each_optimizer():
     assert "| p (1 to 2 runs) |" in evaluations_table(table)
 
 
-def test_ranks_share_ties_and_skip_rows_not_run_by_all():
+def test_ranks_share_ties_and_leave_out_those_who_did_not_run_all_rows():
     fast, slow = [(1, 8.0), (2, 0.0)], [(1, 8.0), (90, 0.0)]
-    records = [run("a", trace=fast), run("b", trace=slow), run("c", trace=fast), run("a", "q")]
-    ranks = measures.mean_ranks(measures.table(records))
-    assert ranks == {"a": 1.5, "b": 3.0, "c": 1.5}
+    records = [run("a", trace=fast), run("b", trace=slow), run("c", trace=fast)]
+    assert measures.mean_ranks(measures.table(records)) == {"a": 1.5, "b": 3.0, "c": 1.5}
+    records += [run("a", "q", trace=fast), run("b", "q", trace=slow)]
+    assert measures.mean_ranks(measures.table(records)) == {"a": 1.0, "b": 2.0}
 
 
 def test_virtual_best_peer_takes_the_best_of_each_row():
@@ -135,8 +144,23 @@ def test_report_says_where_the_library_loses():
     assert "- q:" not in text
     assert "| q (1 runs) | **2** | 90 |" in evaluations_table(table)
     assert summary_table(table).count("\n") == 3
-    assert suite_section("s", records, {}).startswith("## Suite `s`")
+    assert suite_section("s", table).startswith("## Suite `s`")
 
 
 def test_report_without_runs_of_the_library_says_so():
     assert "no runs here yet" in losses(measures.table([run("peer")]))
+
+
+def test_readme_block_names_the_best_entries_and_replaces_only_the_marked_part():
+    records = [run("dcmaes cma"), run("peer"), run("worse", trace=[(1, 8.0)])]
+    block = readme_block({"s": measures.table(records)})
+    assert block.splitlines()[-1] == "| s | 1 | dcmaes cma | 1.00 | peer | 1.00 |"
+    assert replace_block("no markers", block) == "no markers"
+
+
+def test_references_keep_the_best_value_and_its_source(tmp_path):
+    first = run("a", optimum=None, trace=[(1, 8.0), (4, 3.0)])
+    assert update_references(tmp_path, [first, run("b", optimum=None, trace=[(1, 5.0)])]) == {"p #0": 3.0}
+    assert update_references(tmp_path, [run("c", optimum=None, trace=[(1, 4.0)])]) == {"p #0": 3.0}
+    assert '"source": "a, 100 evaluations, seed 0"' in (tmp_path / "references.json").read_text()
+    assert update_references(tmp_path, [run("known", problem="q")]) == {"p #0": 3.0}

@@ -9,8 +9,10 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from dcmaes.bench._measures import table
+from dcmaes.bench._references import read_references
 from dcmaes.bench._registry import optimizers
-from dcmaes.bench._report import read_references, suite_section, write
+from dcmaes.bench._report import suite_section, write
 from dcmaes.bench._results import RESULTS, RunRecord, read
 from dcmaes.bench._rows import missing_package, suite, suites
 from dcmaes.bench._runner import plan, run_all
@@ -48,6 +50,9 @@ def _parser() -> argparse.ArgumentParser:
         shown.add_argument("--suite", action="append")
         shown.add_argument("--results", type=Path, default=RESULTS)
         shown.add_argument("--page", type=Path, default=Path("docs") / "benchmarks.md")
+        shown.add_argument(
+            "--readme", type=Path, default=Path("README.md"), help="its marked block is replaced"
+        )
     commands.add_parser("list", help="show suites and optimizers")
     return parser
 
@@ -117,12 +122,12 @@ def _show(options: argparse.Namespace) -> int:
     for name in options.suite or suites():
         records = read(options.results, name)
         if records:
-            print(suite_section(name, records, references))
+            print(suite_section(name, table(records, references)))
     return 0
 
 
 def _report(options: argparse.Namespace) -> int:
-    for path in write(options.results, options.page, options.suite or suites()):
+    for path in write(options.results, options.page, options.suite or suites(), options.readme):
         print(f"wrote {path}")
     return 0
 

@@ -171,12 +171,11 @@ def comparable(records: Iterable[RunRecord]) -> list[RunRecord]:
 
 
 def mean_ranks(scores: Table) -> dict[str, float]:
-    """Mean rank by area over the rows that all optimizers ran; ties share their mean rank."""
-    names = sorted({name for row in scores.values() for name in row})
-    common = [row for row in scores.values() if set(names) <= set(row)]
-    if not common:
+    """Mean rank by area of the optimizers that ran all rows, among themselves; ties share their mean rank."""
+    names = sorted(set.intersection(*(set(row) for row in scores.values()))) if scores else []
+    if not names:
         return {}
-    areas = np.array([[row[name].area for name in names] for row in common])
+    areas = np.array([[row[name].area for name in names] for row in scores.values()])
     better = (areas[:, None, :] > areas[:, :, None]).sum(axis=2)
     equal = (areas[:, None, :] == areas[:, :, None]).sum(axis=2)
     ranks = (better + (equal + 1) / 2).mean(axis=0)
