@@ -45,6 +45,9 @@ def _vector(point: Any) -> FloatArray:
     return np.asarray(list(point.values()) if isinstance(point, Mapping) else point, dtype=np.float64)
 
 
+_KINDS = {"paper": "i"}  # Algorithm 1 as printed knows no categories and no continuous variables
 for _strategy in ("auto", *strategy_names()):
     if _strategy != "random":  # it is in the table already
-        optimizer(f"dcmaes {_strategy}")(partial(search, strategy=_strategy))
+        optimizer(f"dcmaes {_strategy}", kinds=_KINDS.get(_strategy, "icf"))(
+            partial(search, strategy=_strategy)
+        )
