@@ -42,7 +42,7 @@ DOMAINS = {
         "floats", ({"type": "float", "low": -1.0, "high": 3.0},) * 3, lambda x: float(x @ x)
     ),
 }
-BUDGET = 150
+BUDGET = 100
 
 
 @pytest.mark.parametrize("domain", DOMAINS)

@@ -87,6 +87,15 @@ def test_value_at():
     assert [measures.value_at(trace, n) for n in (2, 3, 9, 10, 99)] == [math.inf, 8.0, 8.0, 2.0, 2.0]
 
 
+def test_score_by_hand():
+    solved = run(trace=[(1, 8.0), (50, 0.0)], budget=1000)
+    failed = run(trace=[(1, 8.0), (120, 2.0)], budget=1000, instance=1)
+    score = measures.table([solved, failed])["p"]["a"]
+    assert (score.n_runs, score.success, score.median, score.ert) == (2, 0.5, math.inf, 1050)
+    assert score.gap_at == {100: 4.0, 1000: 1.0}  # 10,000 is beyond the budget
+    assert score.distinct == pytest.approx((5 / 50 + 5 / 1000) / 2)
+
+
 def test_only_runs_with_one_budget_are_compared():
     records = [run(instance=i) for i in range(2)] + [run("b"), run("b", instance=1, budget=999)]
     kept = measures.comparable(records)

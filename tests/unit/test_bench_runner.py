@@ -217,6 +217,9 @@ def test_command_line_runs_shows_and_reports(tmp_path, capsys):
     report = ["report", "--results", str(results), "--page", str(page), "--readme", str(tmp_path / "none.md")]
     assert main(report) == 0
     assert "## Suite `categorical`" in page.read_text()
+    lines = (tmp_path / "tables" / "categorical.csv").read_text().splitlines()
+    assert lines[0].startswith("problem,optimizer,runs,area")
+    assert len(lines) == 3
     first = (page.parent / "images" / "bench-categorical.svg").read_bytes()
     assert main(report) == 0
     assert (page.parent / "images" / "bench-categorical.svg").read_bytes() == first

@@ -13,6 +13,7 @@ from dcmaes._validation import FloatArray
 from dcmaes.bench._results import RunRecord
 
 N_TARGETS = 51
+CHECKPOINTS = (100, 1_000, 10_000)
 Trace = Sequence[tuple[int, float]]
 
 
@@ -30,7 +31,8 @@ class Score:
 
     `area` is the area under the curve of hit targets (0 to 1), `median` the median evaluations to the optimum
     (infinite if half of the runs fail), `ert` the expected running time, `success` the share of runs that hit
-    it.
+    it, `distinct` the share of evaluations spent on new points, `gap_at` the median gap after so many
+    evaluations.
     """
 
     n_runs: int
@@ -39,7 +41,8 @@ class Score:
     ert: float
     success: float
     own_time: float
-    best_at: Mapping[int, float]
+    distinct: float
+    gap_at: Mapping[int, float]
 
 
 def scales(
@@ -126,7 +129,8 @@ def score(records: Sequence[RunRecord], scale_of: Mapping[tuple[str, int], Scale
         when: float(
             np.median([value_at(r.trace, when) - scale_of[r.problem, r.instance].reference for r in records])
         )
-        for when in (100, 1_000, 10_000)
+        for when in CHECKPOINTS
+        if when <= records[0].budget
     }
     return Score(
         n_runs=len(records),
@@ -135,7 +139,8 @@ def score(records: Sequence[RunRecord], scale_of: Mapping[tuple[str, int], Scale
         ert=expected_running_time(records),
         success=float(np.mean([r.solved_at is not None for r in records])),
         own_time=float(np.median([r.own_time for r in records])),
-        best_at=gap_at,
+        distinct=float(np.mean([r.n_distinct / max(r.n_evaluations, 1) for r in records])),
+        gap_at=gap_at,
     )
 
 
