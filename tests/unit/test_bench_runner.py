@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -169,6 +171,17 @@ def test_optimizer_stuck_outside_the_objective_is_stopped(registered):
 
     registered("stuck", stuck)
     assert run_once(Job(ROW, "stuck", 0, 50, 0.01)).stop == "time"
+
+
+def test_the_example_of_the_guide_runs():
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "adding-an-optimizer.md"
+    code = re.search(r"```python\n(.*?)```", guide.read_text(), re.DOTALL).group(1)
+    exec(compile(code, str(guide), "exec"), {})  # noqa: S102
+    try:
+        record = run_once(Job(ROW, "my hill climber", 0, 2000, 60.0))
+    finally:
+        del optimizers()["my hill climber"]
+    assert record.stop == "target"
 
 
 def test_two_optimizers_cannot_share_a_name():

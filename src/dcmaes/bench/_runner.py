@@ -6,11 +6,12 @@ import math
 import multiprocessing
 import os
 import signal
+import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -97,24 +98,24 @@ def _drive(chosen: Optimizer, recorder: Recorder, job: Job) -> str:
     return "error: gave up restarting"
 
 
-class _alarm:
-    """Raise `RunEnded` in code that does not come back in time (where the system has alarms)."""
+@contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """Raise `RunEnded` in code that does not come back in time (on the main thread, where there are alarms)."""
+    in_main = threading.current_thread() is threading.main_thread()
+    if not (math.isfinite(seconds) and hasattr(signal, "setitimer") and in_main):
+        yield
+        return
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-
-    def __enter__(self) -> None:
-        if math.isfinite(self._seconds) and hasattr(signal, "setitimer"):
-            signal.signal(signal.SIGALRM, self._fire)
-            signal.setitimer(signal.ITIMER_REAL, self._seconds)
-
-    def __exit__(self, *_: object) -> None:
-        if hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_REAL, 0)
-
-    @staticmethod
-    def _fire(*_: object) -> None:
+    def fire(*_: object) -> None:
         raise RunEnded("time")
+
+    before = signal.signal(signal.SIGALRM, fire)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def plan(
