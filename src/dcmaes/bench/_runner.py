@@ -100,7 +100,7 @@ def _drive(chosen: Optimizer, recorder: Recorder, job: Job) -> str:
 
 @contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
-    """Raise `RunEnded` in code that does not come back in time (on the main thread, where there are alarms)."""
+    """Raise `RunEnded` in code that does not come back in time (main thread only, where there are alarms)."""
     in_main = threading.current_thread() is threading.main_thread()
     if not (math.isfinite(seconds) and hasattr(signal, "setitimer") and in_main):
         yield
