@@ -1,0 +1,185 @@
+"""The strategy `paper`: Algorithm 1 of the paper as printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dcmaes._validation import FloatArray, check_integer, check_number
+from dcmaes.distributions import CenteredBinomial
+from dcmaes.space import CATEGORY, LATTICE, Sites
+from dcmaes.strategies._protocol import Evaluations, Known, Summary
+from dcmaes.strategies.paper._constants import default_population_size
+from dcmaes.strategies.paper._state import PaperState
+from dcmaes.strategies.paper._steps import LARGEST_SUM
+from dcmaes.strategies.paper._update import advance
+
+
+class Paper:
+    """Algorithm 1 of "A discrete version of CMA-ES", with no more added than it takes to define it.
+
+    A reference to compare with, for binary, integer and ordinal variables. Every variable is a circle to it,
+    its standard deviation is at most sqrt(n)/2 states in a range of n, and it stops where its mean repeats,
+    optimum or not: use strategy "cma" to optimize.
+
+    Parameters
+    ----------
+    population_size : int, optional
+        Points in a generation; by default 4 + 3 log d.
+    step_size : float, optional
+        Initial sigma, in states; by default the largest that has an effect, sqrt(n)/2 for the widest
+        variable, n being its number of states less one.
+    tolerance : float
+        The run is over when the mean moves by less than this, in states (the paper's epsilon).
+    round_mean : bool
+        Whether the mean is rounded to a point. The paper does not say; it returns the mean as a solution.
+
+    Examples
+    --------
+    >>> import dcmaes as dc
+    >>> space = dc.Space.integers(5, -10, 10)
+    >>> result = dc.minimize(lambda x: int((x**2).sum()), space, budget=10_000, seed=0, strategy=Paper())
+    >>> result.stop_reason
+    <StopReason.CONVERGED: 'converged'>
+    """
+
+    def __init__(
+        self,
+        *,
+        population_size: int | None = None,
+        step_size: float | None = None,
+        tolerance: float = 1e-6,
+        round_mean: bool = False,
+    ) -> None:
+        if population_size is not None:
+            population_size = check_integer("population_size", population_size, low=2)
+        if step_size is not None:
+            step_size = check_number("step_size", step_size, low=1e-6, high=1e9)
+        if not isinstance(round_mean, bool):
+            raise TypeError(f"round_mean must be True or False, got {round_mean!r}")
+        self.population_size = population_size
+        self.step_size = step_size
+        self.tolerance = check_number("tolerance", tolerance, low=0.0)
+        self.round_mean = round_mean
+
+    def __repr__(self) -> str:
+        return f"Paper({', '.join(f'{name}={value!r}' for name, value in self.options().items())})"
+
+    @property
+    def name(self) -> str:
+        """The name under which results report the strategy."""
+        return "paper"
+
+    def options(self) -> Mapping[str, Any]:
+        """Return the options as plain data."""
+        return dict(vars(self))
+
+    def init(self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator) -> PaperState:
+        """Return the first state: around the best starting point, or the middle of the space."""
+        for i in np.flatnonzero(sites.kind != LATTICE)[:1]:
+            kind = "categorical" if sites.kind[i] == CATEGORY else "continuous"
+            raise ValueError(
+                'strategy "paper" handles binary, integer and ordinal variables only, '
+                f'but variable {i} is {kind}; use strategy "cma"'
+            )
+        free = sites.n_states > 1
+        trials = sites.n_states[free] - 1
+        k = len(trials)
+        mean = start.x[start.order()[0]][free] if len(start) else trials / 2
+        return PaperState(
+            sites=sites,
+            population_size=self.population_size or default_population_size(k),
+            mean=np.rint(mean) if self.round_mean else mean,
+            step_size=self.step_size or float(np.sqrt(trials.max(initial=1)) / 2),
+            covariance=np.eye(k),
+            sigma_path=np.zeros(k),
+            c_path=np.zeros(k),
+            mean_step=np.inf,
+            generation=0,
+            waiting=Evaluations.empty(sites.dimension),
+        )
+
+    def batch_size(self, state: PaperState) -> int:
+        """Return how many results the next generation still waits for."""
+        return state.population_size - len(state.waiting)
+
+    def sample(self, state: PaperState, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
+        """Return `n` coded points, m + B(sigma^2 C) modulo the number of states, shape (n, d)."""
+        x = np.zeros((n, state.sites.dimension))
+        if state.free.size:
+            steps = state.steps
+            centred = state.mean - steps.mean + steps.sample(n, rng)
+            rounded = np.floor(centred + rng.random(centred.shape))
+            x[:, state.free] = rounded % state.sites.n_states[state.free]  # (A1)
+        return x
+
+    def update(self, state: PaperState, told: Evaluations) -> PaperState:
+        """Return the state after as many generations as the results now told complete."""
+        waiting = Evaluations.join(state.waiting, told)
+        size = state.population_size
+        while len(waiting) >= size:
+            generation = waiting.take(slice(size))
+            state = advance(state, generation.x[generation.order()], round_mean=self.round_mean)
+            waiting = waiting.take(slice(size, None))
+        return replace(state, waiting=waiting)
+
+    def convergence(self, state: PaperState) -> str | None:
+        """Return that the mean has stopped moving, or None: the paper's rule (A12)."""
+        if state.mean_step >= self.tolerance:
+            return None
+        return (
+            f"the mean moved by {state.mean_step:.3g} states in generation {state.generation}, "
+            f"less than {self.tolerance:g}"
+        )
+
+    def restart(self, state: PaperState, rng: np.random.Generator) -> PaperState | None:
+        """Return None: the paper has no restarts."""
+        return None
+
+    def summary(self, state: PaperState) -> Summary:
+        """Return the present search distribution; probabilities are exact, wrapping included."""
+        sites, free, steps = state.sites, state.free, state.steps
+        d = sites.dimension
+        mean, deviation = np.zeros(d), np.zeros(d)
+        mean[free] = state.mean
+        fraction = (state.mean - steps.mean) % 1.0
+        deviation[free] = np.sqrt(steps.variance + fraction * (1 - fraction))
+        u = sites.coordinate(mean)
+        deviation *= sites.spacing(u)
+        probabilities = [np.ones(1) for _ in range(d)]
+        for i, m, v in zip(free, state.mean, steps.variance, strict=True):
+            probabilities[i] = _probabilities(int(sites.n_states[i]), float(m), float(v))
+        correlation = np.eye(d)
+        correlation[np.ix_(free, free)] = steps.correlation
+        return Summary(u, deviation, tuple(probabilities), correlation, float(np.sqrt((deviation**2).mean())))
+
+    def interactions(self, state: PaperState) -> FloatArray:
+        """Return absolute partial correlations, the entries of the inverse of C scaled, shape (d, d)."""
+        strength = np.zeros((state.sites.dimension, state.sites.dimension))
+        if state.free.size:
+            # A little of the identity keeps directions that were never explored from dominating the inverse.
+            precision = np.linalg.inv(state.steps.correlation + 1e-6 * np.eye(state.free.size))
+            scale = np.sqrt(np.abs(precision.diagonal()))
+            partial = np.abs(precision) / np.outer(scale, scale)
+            strength[np.ix_(state.free, state.free)] = (partial + partial.T) / 2
+        np.fill_diagonal(strength, 0.0)
+        return strength
+
+    def state_to_dict(self, state: PaperState) -> dict[str, Any]:
+        """Return the state as plain data."""
+        return state.to_dict()
+
+    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> PaperState:
+        """Return the state that `state_to_dict` described."""
+        return PaperState(**{**data, "sites": sites, "waiting": Evaluations(**data["waiting"])})
+
+
+def _probabilities(n_states: int, mean: float, variance: float) -> FloatArray:
+    """Return the probability of each state, or nothing where there are too many states to list."""
+    trials = n_states - 1
+    if trials > LARGEST_SUM:
+        return np.empty(0)
+    return CenteredBinomial(trials, min(variance, trials / 4), center=mean, wrap=n_states).probabilities
