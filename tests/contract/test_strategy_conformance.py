@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import pytest
 
+from dcmaes.space import LATTICE
 from dcmaes.strategies import make_strategy, strategy_names
 from dcmaes.testing import StrategyConformance
+
+
+class TestCma(StrategyConformance):
+    def make_strategy(self):
+        return make_strategy("cma")
 
 
 class TestRandom(StrategyConformance):
     def make_strategy(self):
         return make_strategy("random")
+
+
+class TestPaper(StrategyConformance):
+    def make_strategy(self):
+        return make_strategy("paper")
+
+    def supports(self, space):
+        return bool((space.sites.kind == LATTICE).all())
 
 
 def test_every_registered_strategy_is_tested():

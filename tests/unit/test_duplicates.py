@@ -39,7 +39,7 @@ def test_a_known_draw_is_told_for_nothing_with_its_value():
     assert opt.n_evaluations == 1
     assert strategy.told[0] == ([3.0, 3.0], 5.5, False)
     assert strategy.told[1:] == [([3.0, 3.0], 5.5, True)] * (len(strategy.told) - 1)
-    assert len(strategy.told) > _proposals.KNOWN_DRAWS
+    assert len(strategy.told) == 1 + _proposals.KNOWN_BATCHES
 
 
 def test_a_draw_that_is_out_is_dropped():

@@ -1,12 +1,22 @@
 """Ways to move a distribution over the sites of a space towards good points."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from dcmaes.strategies._protocol import Evaluations, Known, Strategy, Summary
-from dcmaes.strategies._registry import is_registered, make_strategy, strategy_names
-from dcmaes.strategies.random import RandomSearch
+from dcmaes.strategies._registry import is_registered, make_strategy, strategy_class, strategy_names
+
+if TYPE_CHECKING:
+    from dcmaes.strategies.cma import Cma
+    from dcmaes.strategies.paper import Paper
+    from dcmaes.strategies.random import RandomSearch
 
 __all__ = [
+    "Cma",
     "Evaluations",
     "Known",
+    "Paper",
     "RandomSearch",
     "Strategy",
     "Summary",
@@ -14,3 +24,12 @@ __all__ = [
     "make_strategy",
     "strategy_names",
 ]
+
+# Imported when first used: what a strategy needs of scipy would double the time `import dcmaes` takes.
+_NAMES = {"Cma": "cma", "Paper": "paper", "RandomSearch": "random"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NAMES:
+        return strategy_class(_NAMES[name])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

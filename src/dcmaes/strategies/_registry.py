@@ -11,9 +11,11 @@ from dcmaes.strategies._protocol import Strategy
 
 # Module and class of each strategy; modules are imported when their strategy is first used.
 _CLASSES = {
+    "cma": ("dcmaes.strategies.cma", "Cma"),
+    "paper": ("dcmaes.strategies.paper", "Paper"),
     "random": ("dcmaes.strategies.random", "RandomSearch"),
 }
-_ALIASES = {"auto": "random"}
+_ALIASES = {"auto": "cma"}
 _METHODS = tuple(name for name in vars(Strategy) if not name.startswith("_"))
 
 
@@ -42,7 +44,7 @@ def make_strategy(strategy: str | Strategy[Any], options: Mapping[str, Any] | No
             raise TypeError(f"strategy must be {wanted}, got {strategy!r} ({detail})")
         return strategy
     check_choice("strategy", strategy, (*_ALIASES, *_CLASSES))
-    made: Strategy[Any] = _class(_ALIASES.get(strategy, strategy))(**(options or {}))
+    made: Strategy[Any] = strategy_class(_ALIASES.get(strategy, strategy))(**(options or {}))
     return made
 
 
@@ -52,10 +54,15 @@ def is_registered(strategy: Strategy[Any]) -> bool:
     >>> is_registered(make_strategy("random"))
     True
     """
-    return strategy.name in _CLASSES and type(strategy) is _class(strategy.name)
+    return strategy.name in _CLASSES and type(strategy) is strategy_class(strategy.name)
 
 
-def _class(name: str) -> type[Any]:
+def strategy_class(name: str) -> type[Any]:
+    """Return the class of the strategy of that name.
+
+    >>> strategy_class("random").__name__
+    'RandomSearch'
+    """
     module, class_name = _CLASSES[name]
     found: type[Any] = getattr(import_module(module), class_name)
     return found

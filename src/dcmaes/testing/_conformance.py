@@ -43,10 +43,17 @@ class StrategyConformance:
             "a conformance test must say how to make its strategy: override make_strategy"
         )
 
+    def supports(self, space: Space) -> bool:
+        """Tell whether the strategy handles such a space; by default every one. Override it if not."""
+        return True
+
     @pytest.fixture(params=list(_SPACES))
     def space(self, request: pytest.FixtureRequest) -> Space:
-        """Each of the spaces."""
-        return _SPACES[request.param]
+        """Each of the spaces; those that the strategy does not support are skipped."""
+        space = _SPACES[request.param]
+        if not self.supports(space):
+            pytest.skip(f"{self.make_strategy().name} does not support the space {request.param}")
+        return space
 
     @pytest.fixture
     def strategy(self) -> Strategy[Any]:
@@ -70,6 +77,13 @@ class StrategyConformance:
         field = dataclasses.fields(state)[0].name
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(state, field, None)
+
+    def test_other_spaces_are_refused(self, strategy: Strategy[Any]) -> None:
+        """A space that the strategy is not made for raises ValueError when it starts, not later."""
+        for space in _SPACES.values():
+            if not self.supports(space):
+                with pytest.raises(ValueError, match=r"\S"):
+                    _start(strategy, space)
 
     # Sampling.
 
@@ -133,7 +147,9 @@ class StrategyConformance:
             state = strategy.update(state, _random_told(space, portion, seed))
         self._check_alive(strategy, space, state)
 
-    @pytest.mark.parametrize("case", ["failures", "excluded", "infeasible", "equal", "huge", "tiny", "mixed"])
+    @pytest.mark.parametrize(
+        "case", ["failures", "excluded", "infeasible", "equal", "huge", "tiny", "mixed", "repeats"]
+    )
     def test_any_value_may_be_told(self, strategy: Strategy[Any], space: Space, case: str) -> None:
         """Generations of failures, of infeasible points, of extreme values."""
         state = _start(strategy, space)
@@ -308,8 +324,9 @@ def _spoil(told: Evaluations, case: str, seed: int) -> Evaluations:
         "huge": (value * 1e300, np.zeros(n)),
         "tiny": (value * 1e-300, np.zeros(n)),
         "mixed": (np.where(np.isinf(failed), np.nan, value), failed),
+        "repeats": (value, np.zeros(n)),
     }
-    return Evaluations(told.x, *spoiled[case])
+    return Evaluations(told.x, *spoiled[case], np.full(n, case == "repeats"))
 
 
 def _check_square(matrix: FloatArray, d: int, diagonal: float) -> None:

@@ -18,6 +18,9 @@ def conformance_spaces() -> dict[str, Space]:
         "huge_integers": Space.integers(2, -(10**9), 10**9),
         "log_integers": Space.integers(3, 1, 10**6, log=True),
         "periodic": Space.array([Integer(0, 23, periodic=True), Float(0.0, 360.0, periodic=True)]),
+        "lattices": Space.array(
+            [Integer(0, 23, periodic=True), Integer(7, 7), Binary(), Integer(1, 900, log=True)]
+        ),
         "ordinal": Space({"batch": Ordinal([16, 32, 64]), "size": Ordinal(["s", "m", "l", "xl"])}),
         "categorical": Space(
             {"a": Categorical(["x", "y", "z"]), "b": Categorical(range(200)), "c": Categorical(["one"])}
