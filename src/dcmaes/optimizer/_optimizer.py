@@ -42,9 +42,9 @@ class Optimizer:
         "auto", the name of a strategy, or an object that obeys the strategy protocol.
     direction : {"minimize", "maximize"}
         Which values are good.
-    x0 : point, (point, value) tuple, or sequence of these
-        Where to start. Points without a value are handed out first; known values are learned from and cost no
-        evaluation.
+    x0 : point-like or sequence
+        Where to start: a point, a tuple of a point and its value, or a sequence of these. Points without a
+        value are handed out first; known values are learned from and cost no evaluation.
     constraints : callable or sequence of callables
         Each takes a point; a positive value is a violation. They must be cheap: points that violate one are
         never handed out. For constraints that come out of the evaluation itself, tell an `Outcome`.
@@ -163,8 +163,8 @@ class Optimizer:
         ----------
         trials : Trial or sequence of Trial
             What was evaluated.
-        values : number, Outcome or exception; a sequence of them for a sequence of trials
-            What came of it. An exception, NaN, infinity or anything that is no number is a failure.
+        values : number, Outcome, exception or sequence of these
+            What came of each. An exception, NaN, infinity or anything that is no number is a failure.
         seconds : float or sequence of float
             How long the objective took, for the record.
 
