@@ -20,7 +20,7 @@ def quadratic(x):
 
 
 class Converging(RandomSearch):
-    """Random search that says it has converged after so many points, and restarts twice."""
+    """Random search that says it has converged after so many points, and has no restarts."""
 
     def convergence(self, state):
         return f"{state.n_told} points told, limit 30" if state.n_told >= 30 else None
@@ -104,7 +104,7 @@ def test_convergence_quotes_the_strategy():
     assert result.nfev == 30
 
 
-@pytest.mark.parametrize("strategy", ["random", RandomSearch(population_size=4)])
+@pytest.mark.parametrize("strategy", ["auto", "random", RandomSearch(population_size=4)])
 def test_a_space_of_six_points_stops_after_six_evaluations_at_the_optimum(strategy):
     space = dc.Space({"a": dc.Categorical(["x", "y", "z"]), "b": dc.Binary()})
     seen = []
