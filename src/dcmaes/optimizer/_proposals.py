@@ -15,8 +15,8 @@ from dcmaes.optimizer._search import Search
 from dcmaes.space import CONTINUOUS, Space
 
 # After so many batches of draws in a row that were all known, a new point is looked for without the strategy.
-# Being told known values for nothing moves a strategy on, so it may get away by itself; more batches than
-# this made no difference to `cma` on integer spheres, Rastrigin, rotated ellipsoids, OneMax and traps.
+# Being told known values for nothing moves a strategy on, so it may get away by itself. The number limits the
+# time: each of these batches costs an update, which is most of an ask in a space that is nearly known.
 KNOWN_BATCHES = 20
 # The same for draws excluded by constraints: the strategy is then looking for the feasible region.
 EXCLUDED_DRAWS = 20_000
