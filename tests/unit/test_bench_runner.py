@@ -120,6 +120,18 @@ def test_runs_are_resumed_not_repeated(tmp_path, registered):
     assert len(results_module.read(tmp_path, "mine")) == 3
 
 
+def test_runs_made_again_replace_the_old_ones(tmp_path):
+    jobs = plan([ROW], ["random"], range(2))
+    run_all(jobs, tmp_path, workers=1)
+    assert run_all(jobs[:1], tmp_path, workers=1, again=True) == 1
+    path = results_module.path_of(tmp_path, "mine", "random")
+    newest = path.read_text().splitlines()[-1]
+    results_module.compact(tmp_path, "mine")
+    lines = path.read_text().splitlines()
+    assert len(lines) == 2
+    assert newest in lines
+
+
 def test_plan_fills_all_rows_with_the_first_seeds_first():
     rows = [ROW, Row("mine", "onemax n=9", partial(problems.onemax, 9), 50)]
     jobs = plan(rows, ["random"], range(7), budget=20)

@@ -40,6 +40,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--budget", type=int, help="cap on evaluations per run")
     run.add_argument("--time-limit", type=float, default=120.0, help="seconds per run")
     run.add_argument("--workers", type=int, default=2)
+    run.add_argument(
+        "--again", action="store_true", help="make runs again that are there; the new ones count"
+    )
     run.add_argument("--quick", action="store_true", help="a few rows, small budgets: does everything work?")
     run.add_argument(
         "--logs", type=Path, help="also write what IOHanalyzer and cocopp read (with --workers 1)"
@@ -80,7 +83,7 @@ def _run(options: argparse.Namespace) -> int:
             time_limit=10.0 if options.quick else options.time_limit,
             logs=options.logs,
         )
-        made = run_all(jobs, results, workers=options.workers, report=_progress())
+        made = run_all(jobs, results, workers=options.workers, again=options.again, report=_progress())
         print(f"{name}: {made} runs made, {len(jobs) - made} were there", flush=True)
     print(f"results: {results}")
     return 0

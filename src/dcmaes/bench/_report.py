@@ -201,6 +201,7 @@ def write(results: Path, page: Path, suites: Sequence[str], readme: Path | None 
         records = _results.read(results, name)
         if not records:
             continue
+        _results.compact(results, name)
         references = update_references(results, records)
         tables[name] = table(records, references)
         sections.append(suite_section(name, tables[name]))

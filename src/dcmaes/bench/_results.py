@@ -66,6 +66,15 @@ def read(results: Path, suite: str) -> list[RunRecord]:
     return list({record.key: record for record in records}.values())
 
 
+def compact(results: Path, suite: str) -> None:
+    """Drop the lines of runs that were made again later in the same file."""
+    for path in sorted((results / suite).glob("*.jsonl")):
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        newest = {record.key: line for line in lines for record in _parse([line])}
+        if len(newest) < len(lines):
+            path.write_text("".join(newest.values()), encoding="utf-8")
+
+
 def _parse(lines: Iterable[str]) -> Iterator[RunRecord]:
     for line in lines:
         try:

@@ -148,12 +148,13 @@ def run_all(
     results: Path,
     *,
     workers: int = 2,
+    again: bool = False,
     report: Callable[[int, int, RunRecord], None] | None = None,
 ) -> int:
-    """Make the runs that have no record yet, append each to its file, and return how many were made."""
+    """Make the runs that have no record yet (or all, `again`), append each to its file; return how many."""
     suites = {job.row.suite for job in jobs}
     done = {(suite, *record.key) for suite in suites for record in _results.read(results, suite)}
-    left = [job for job in jobs if (job.row.suite, *job.key) not in done]
+    left = [job for job in jobs if again or (job.row.suite, *job.key) not in done]
 
     def keep(job: Job, record: RunRecord, n: int) -> None:
         _results.append(_results.path_of(results, job.row.suite, job.optimizer), record)
