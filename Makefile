@@ -1,50 +1,73 @@
-# Everything happens inside this checkout: the virtual environment lives in .venv.
+# Everything happens inside this checkout: the virtual environment and all caches live in .venv.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-cache-dir --quiet
+JOBS ?= 2
 
-.PHONY: help setup demo test test-fast lint types layers docs check clean
+# Matrices are small here: threads inside the linear algebra only get into each other's way.
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+export XDG_CACHE_HOME := $(CURDIR)/$(VENV)/cache
+export MPLCONFIGDIR := $(CURDIR)/$(VENV)/cache/matplotlib
+
+.PHONY: help demo test check lint types layers docs bench-setup bench-quick clean
 
 help:
-	@echo "make demo    set up and run the main job"
-	@echo "make test    set up and run all tests"
-	@echo "make check   lint, types, layering and docs build"
-	@echo "make clean   remove everything these commands made"
+	@echo "make demo         set up and run an optimization to look at"
+	@echo "make test         set up and run all tests, but those marked soak"
+	@echo "make check        lint, types, layering and the build of the documentation"
+	@echo "make docs         build the documentation in docs/_build/html"
+	@echo "make bench-quick  run every optimizer of the benchmark briefly: does everything work?"
+	@echo "make clean        remove everything that these commands made"
 
-$(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
+# pip comes last: an environment without it is one whose making was interrupted, and is made again.
+$(BIN)/pip:
+	$(PYTHON) -m venv --clear $(VENV)
 
-$(VENV)/.runtime: $(BIN)/python pyproject.toml
+$(VENV)/.runtime: $(BIN)/pip pyproject.toml
 	$(PIP) install --editable .
 	@touch $@
 
-$(VENV)/.develop: $(BIN)/python pyproject.toml
-	$(PIP) install --editable ".[test,lint,docs,plot,bench]"
-	@touch $@ $(VENV)/.runtime
+$(VENV)/.test: $(BIN)/pip pyproject.toml
+	$(PIP) install --editable ".[test]"
+	@touch $(VENV)/.runtime $@
 
-setup: $(VENV)/.develop
+$(VENV)/.check: $(BIN)/pip pyproject.toml
+	$(PIP) install --editable ".[test,lint,docs]"
+	@touch $(VENV)/.runtime $(VENV)/.test $@
+
+$(VENV)/.bench: $(BIN)/pip pyproject.toml
+	$(PIP) install --editable ".[test,lint,docs,bench]"
+	@touch $(VENV)/.runtime $(VENV)/.test $(VENV)/.check $@
 
 demo: $(VENV)/.runtime
-	$(BIN)/python -m dcmaes.demo
+	@$(BIN)/python -m dcmaes.demo
 
-test: $(VENV)/.develop
-	$(BIN)/python -m pytest -n 2
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -q -n $(JOBS) -m "not soak"
 
-lint: $(VENV)/.develop
+check: lint types layers docs
+
+lint: $(VENV)/.check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.develop
+types: $(VENV)/.check
 	$(BIN)/mypy
 
-layers: $(VENV)/.develop
+layers: $(VENV)/.check
 	$(BIN)/lint-imports
 
-docs: $(VENV)/.develop
-	$(BIN)/python -m sphinx --fail-on-warning --keep-going -b html docs docs/_build/html
+docs: $(VENV)/.check
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
 
-check: lint types layers docs
+bench-setup: $(VENV)/.bench
+
+bench-quick: $(VENV)/.bench
+	rm -rf $(VENV)/bench-quick
+	$(BIN)/python -m dcmaes.bench run --quick --workers $(JOBS) --results $(VENV)/bench-quick
 
 clean:
 	rm -rf $(VENV) docs/_build dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,66 @@
+"""The examples run as a user would run them, without a warning, and do what they say."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def run(name, folder):
+    """Return what an example prints, run in `folder`, which it must leave empty."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(EXAMPLES / name)],
+        cwd=folder,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert list(folder.iterdir()) == []
+    return done.stdout
+
+
+def number_after(label, text):
+    return float(re.search(re.escape(label) + r"\s*(-?[\d.]+)", text).group(1))
+
+
+def tuning_helps(text):
+    return number_after("tuned:", text) < number_after("default:", text) / 4
+
+
+def features_are_found(text):
+    return len({"3", "8", "13", "21", "30", "37"} & set(re.findall(r"\d+", text.split("chosen:")[1]))) >= 5
+
+
+def run_is_carried_on(text):
+    return "put aside after 40 experiments, 5 still out" in text and number_after("yield", text) > 95
+
+
+def schedule_is_better(text):
+    return number_after("found:", text) < number_after("in turn, by due date:", text) / 2
+
+
+CLAIMS = {
+    "tune_model.py": tuning_helps,
+    "select_features.py": features_are_found,
+    "own_loop.py": run_is_carried_on,
+    "schedule_jobs.py": schedule_is_better,
+}
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_example(name, tmp_path):
+    text = run(name, tmp_path)
+    assert CLAIMS[name](text), text
+
+
+def test_every_example_has_a_claim():
+    assert {path.name for path in EXAMPLES.glob("*.py")} <= set(CLAIMS)
