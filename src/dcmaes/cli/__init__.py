@@ -1,0 +1,1 @@
+"""The command line: ``dcmaes minimize SPEC.toml`` and its companions."""

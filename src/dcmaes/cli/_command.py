@@ -1,0 +1,276 @@
+"""Programs as objectives."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dcmaes.cli._process import Finished, ProcessGroups
+from dcmaes.cli._template import Template, fill_arguments, show_value
+from dcmaes.cli._values import JsonKey, LastNumber, NoValueError, Printed, ValueReader
+from dcmaes.optimizer import Outcome, Trial
+
+KEEP = ("all", "failed", "none")
+OUTPUT_LIMIT = 1_000_000
+_N_SHOWN = 300
+_N_NOTED = 4000
+
+
+class CommandError(RuntimeError):
+    """A program that ended badly, or without a value."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """How to run a program, and how to read its value.
+
+    Attributes
+    ----------
+    arguments : tuple of Template
+        Program and arguments; there is no shell.
+    value, violation : ValueReader
+        Where the numbers come from; without `violation` every value is feasible.
+    folder : Path
+        Where it runs, unless each evaluation has a folder of its own.
+    has_own_folder : bool
+        Whether each evaluation runs in a new folder.
+    environment : mapping of str to Template
+        Variables to set beside those inherited.
+    timeout : float or None
+        Seconds for one attempt.
+    n_retries : int
+        How often to try again after a failure.
+    success_codes, infeasible_codes : tuples of int
+        Exit codes that say that there is a value, and that the point is not feasible.
+    keep : {"all", "failed", "none"}
+        Of which evaluations the output is kept.
+    output_limit : int
+        How many bytes of standard output and of standard error are kept, beginning and end.
+    """
+
+    arguments: tuple[Template, ...]
+    folder: Path
+    value: ValueReader = field(default_factory=LastNumber)
+    violation: ValueReader | None = None
+    has_own_folder: bool = False
+    environment: Mapping[str, Template] = field(default_factory=dict)
+    timeout: float | None = None
+    n_retries: int = 0
+    success_codes: tuple[int, ...] = (0,)
+    infeasible_codes: tuple[int, ...] = ()
+    keep: str = "all"
+    output_limit: int = OUTPUT_LIMIT
+
+    def fill(self, values: Mapping[str, Any]) -> list[str]:
+        """Return the argument list for a point; a relative path of the program counts from `folder`."""
+        arguments = fill_arguments(self.arguments, values)
+        program = arguments[0]
+        if os.sep in program and not os.path.isabs(program):
+            arguments[0] = str(self.folder / program)
+        return arguments
+
+
+class CommandObjective:
+    """Evaluate trials by running a program; may be called from several threads.
+
+    Parameters
+    ----------
+    command : Command
+        What to run.
+    spec_folder : Path
+        Folder of the specification, for the placeholder ``{spec_folder}``.
+    outputs : Path or None
+        Where output is kept, in a folder for each trial; None keeps nothing.
+    """
+
+    takes_trial = True
+
+    def __init__(self, command: Command, spec_folder: Path, outputs: Path | None) -> None:
+        self.command = command
+        self._spec_folder = spec_folder
+        self._outputs = None if command.keep == "none" else outputs
+        self._groups = ProcessGroups()
+
+    def __call__(self, trial: Trial) -> float | Outcome:
+        """Return the value, or raise `CommandError` with the reason of the last attempt."""
+        n_attempts = 1 + self.command.n_retries
+        for attempt in range(1, n_attempts):
+            with contextlib.suppress(CommandError):
+                return self._attempt(trial, attempt)
+        try:
+            return self._attempt(trial, n_attempts)
+        except CommandError as error:
+            if n_attempts > 1:
+                error.args = (f"{error} (attempt {n_attempts} of {n_attempts})",)
+            raise
+
+    def close(self) -> None:
+        """End every program that is running, at once, and start no other."""
+        self._groups.close()
+
+    def _attempt(self, trial: Trial, attempt: int) -> float | Outcome:
+        with self._folders(trial.id) as (kept, folder):
+            evaluation = _Evaluation(self.command, self._groups, trial, folder, self._spec_folder)
+            try:
+                value = evaluation.run()
+            except (CommandError, NoValueError) as error:
+                evaluation.write(kept, None, str(error), attempt)
+                raise evaluation.failure(str(error)) from None
+            if self.command.keep == "all":
+                evaluation.write(kept, value, None, attempt)
+            elif kept is not None:
+                shutil.rmtree(kept, ignore_errors=True)
+            return value
+
+    @contextmanager
+    def _folders(self, trial_id: int) -> Iterator[tuple[Path | None, Path]]:
+        """Give the folder to keep output in, if any, and the folder to run in, new where it should be."""
+        kept = None if self._outputs is None else output_folder(self._outputs, trial_id)
+        if kept is not None:
+            shutil.rmtree(kept, ignore_errors=True)
+            kept.mkdir(parents=True)
+        if not self.command.has_own_folder:
+            yield kept, self.command.folder
+        elif kept is not None:
+            folder = kept / "files"
+            folder.mkdir()
+            yield kept, folder
+        else:
+            with tempfile.TemporaryDirectory(prefix="dcmaes-", ignore_cleanup_errors=True) as name:
+                yield None, Path(name)
+
+
+def output_folder(outputs: Path, trial_id: int) -> Path:
+    """Return the folder that has what a trial printed.
+
+    >>> output_folder(Path("run.db.outputs"), 12).as_posix()
+    'run.db.outputs/000012'
+    """
+    return outputs / f"{trial_id:06d}"
+
+
+class _Evaluation:
+    """One attempt to evaluate one trial."""
+
+    def __init__(
+        self, command: Command, groups: ProcessGroups, trial: Trial, folder: Path, spec_folder: Path
+    ) -> None:
+        self._command = command
+        self._groups = groups
+        self._folder = folder
+        self._point = dict(trial.point)
+        self._values = {
+            **self._point,
+            "trial": trial.id,
+            "folder": str(folder),
+            "spec_folder": str(spec_folder),
+        }
+        self._arguments = command.fill(self._values)
+        self._finished: Finished | None = None
+
+    def run(self) -> float | Outcome:
+        command = self._command
+        before = self._file_states()
+        try:
+            finished = self._groups.run(
+                self._arguments, self._folder, self._environment(), command.timeout, command.output_limit
+            )
+        except OSError as error:
+            raise CommandError(f"{self._arguments[0]!r} cannot be run: {error.strerror}") from None
+        self._finished = finished
+        if finished.is_late:
+            raise CommandError(f"timeout after {command.timeout:g} s")
+        if finished.code in command.infeasible_codes:
+            return Outcome(None, 1.0)
+        if finished.code not in command.success_codes:
+            raise CommandError(f"{_describe_code(finished.code)}{_last_words(finished)}")
+        value = command.value.read(self._printed(before.get("value")), self._values)
+        if command.violation is None:
+            return value
+        return Outcome(value, command.violation.read(self._printed(before.get("violation")), self._values))
+
+    def failure(self, reason: str) -> CommandError:
+        """Return the error to raise, with the end of what was printed, which is kept where errors are."""
+        error = CommandError(reason)
+        if self._finished is not None:
+            for name, text in (("stdout", self._finished.stdout), ("stderr", self._finished.stderr)):
+                if text.strip():
+                    error.add_note(f"--- {name} ---\n{text[-_N_NOTED:].rstrip()}")
+        return error
+
+    def write(self, kept: Path | None, told: float | Outcome | None, reason: str | None, n: int) -> None:
+        """Keep what the program printed in its `n`-th attempt, and what was run."""
+        if kept is None:
+            return
+        finished = self._finished
+        record = {
+            "command": self._arguments,
+            "point": self._point,
+            "exit_code": None if finished is None else finished.code,
+            "attempt": n,
+            "value": told.value if isinstance(told, Outcome) else told,
+            "violation": told.violation if isinstance(told, Outcome) else 0.0,
+            "reason": reason,
+        }
+        text = json.dumps(record, indent=1, default=str)
+        (kept / "evaluation.json").write_text(f"{text}\n", encoding="utf-8")
+        if finished is not None:
+            for name, printed in (("stdout.txt", finished.stdout), ("stderr.txt", finished.stderr)):
+                if printed:
+                    (kept / name).write_text(printed, encoding="utf-8")
+
+    def _file_states(self) -> dict[str, tuple[int, int, int] | None]:
+        readers = {"value": self._command.value, "violation": self._command.violation}
+        return {
+            name: reader.state(self._folder, self._values)
+            for name, reader in readers.items()
+            if isinstance(reader, JsonKey)
+        }
+
+    def _printed(self, before: tuple[int, int, int] | None) -> Printed:
+        if self._finished is None:
+            return Printed("", "", self._folder)
+        return Printed(self._finished.stdout, self._finished.stderr, self._folder, before)
+
+    def _environment(self) -> dict[str, str]:
+        own = {
+            "DCMAES_TRIAL": str(self._values["trial"]),
+            "DCMAES_FOLDER": str(self._values["folder"]),
+            "DCMAES_SPEC_FOLDER": str(self._values["spec_folder"]),
+            "DCMAES_POINT": json.dumps(self._point, default=str),
+        }
+        variables = {environment_name(name): show_value(value) for name, value in self._point.items()}
+        asked = {name: template.fill(self._values) for name, template in self._command.environment.items()}
+        return {**os.environ, **own, **variables, **asked}
+
+
+def environment_name(name: str) -> str:
+    """Return the environment variable in which a program finds the value of a variable.
+
+    >>> environment_name("learning-rate")
+    'DCMAES_VAR_learning_rate'
+    """
+    return "DCMAES_VAR_" + name.replace("-", "_")
+
+
+def _describe_code(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"killed by signal {-code}"
+
+
+def _last_words(finished: Finished) -> str:
+    lines = (finished.stderr.strip() or finished.stdout.strip()).splitlines()
+    return f": {lines[-1][:_N_SHOWN]}" if lines else ""

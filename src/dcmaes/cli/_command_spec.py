@@ -1,0 +1,156 @@
+"""The part of a specification that says how a program is run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dcmaes._validation import check_choice, check_integer
+from dcmaes.cli._command import KEEP, OUTPUT_LIMIT, Command, environment_name
+from dcmaes.cli._table import Table
+from dcmaes.cli._template import RESERVED, Template
+from dcmaes.cli._values import JsonKey, LastMatch, LastNumber, ValueReader
+from dcmaes.space import Categorical, Ordinal, Space, Variable
+
+COMMAND_KEYS = (
+    *("value", "violation", "folder", "own_folder", "environment", "retries"),
+    *("success_codes", "infeasible_codes", "keep", "output_limit"),
+)
+_VALUE_FORMS = '"last-number", { regex = "loss=(.*)" } or { json = "out.json", key = "loss" }'
+_ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def read_command(
+    table: Table, space: Space, spec_folder: Path, timeout: float | None, workers: int
+) -> Command:
+    """Return the command, checked against the space, or raise `SpecError`."""
+    variables = _check_variables(table, space)
+    own_folder = table.get("own_folder", _flag, False)
+    command = Command(
+        arguments=_read_arguments(table, variables),
+        folder=_read_folder(table, spec_folder),
+        value=_read_reader(table, "value", variables) or LastNumber(),
+        violation=_read_reader(table, "violation", variables),
+        has_own_folder=own_folder,
+        environment=_read_environment(table, variables),
+        timeout=timeout,
+        n_retries=table.get("retries", lambda name, value: check_integer(name, value, low=0), 0),
+        success_codes=table.get("success_codes", _codes, (0,)),
+        infeasible_codes=table.get("infeasible_codes", _codes, ()),
+        keep=table.get("keep", lambda name, value: check_choice(name, value, KEEP), "all"),
+        output_limit=table.get("output_limit", lambda n, v: check_integer(n, v, low=1000), OUTPUT_LIMIT),
+    )
+    for key, reader in (("value", command.value), ("violation", command.violation)):
+        if workers > 1 and not own_folder and isinstance(reader, JsonKey) and not reader.is_apart:
+            remedy = "set own_folder = true, or put {trial} into its name"
+            raise table.error(f"{workers} workers would write one file; {remedy}", key)
+    return command
+
+
+def _check_variables(table: Table, space: Space) -> dict[str, Variable]:
+    if not space.is_named:
+        raise table.error("a command needs variables with names, not space.array", "space")
+    variables = {str(name): variable for name, variable in zip(space.names, space.variables, strict=True)}
+    seen: dict[str, str] = {}
+    for name, variable in variables.items():
+        if name in RESERVED:
+            raise table.error(f"{name!r} is filled in by dcmaes; choose another name", "space", name)
+        other = seen.setdefault(environment_name(name), name)
+        if other != name:
+            raise table.error(f"{name!r} and {other!r} are the same in the environment", "space", name)
+        values = variable.choices if isinstance(variable, Categorical) else ()
+        values = variable.values if isinstance(variable, Ordinal) else values
+        if any(isinstance(value, str) and "\0" in value for value in values):
+            raise table.error("no argument can hold a NUL character", "space", name)
+    return variables
+
+
+def _read_arguments(table: Table, variables: Mapping[str, Variable]) -> tuple[Template, ...]:
+    value = table.data["command"]
+    key: tuple[str | int, ...] = ("command",)
+    if isinstance(value, str):
+        texts: list[Any] = table.attempt(key, shlex.split, value)
+    elif isinstance(value, list):
+        texts = value
+    else:
+        raise table.error(f"command must be a list of arguments, or text, got {value!r}", *key)
+    if not texts or not texts[0]:
+        raise table.error("command must name a program", *key)
+    templates = []
+    for i, text in enumerate(texts):
+        place = (*key, i) if isinstance(value, list) else key
+        if not isinstance(text, str) or "\0" in text:
+            raise table.error(f"must be text, got {text!r}; write numbers in quotes", *place)
+        templates.append(_template(table, place, text, variables))
+    if templates[0].is_optional:
+        raise table.error("the program itself cannot be optional", *key)
+    return tuple(templates)
+
+
+def _template(
+    table: Table, key: tuple[str | int, ...], text: str, variables: Mapping[str, Variable]
+) -> Template:
+    template = table.attempt(key, Template.parse, text)
+    table.attempt(key, template.check, variables)
+    return template
+
+
+def _read_folder(table: Table, spec_folder: Path) -> Path:
+    name = table.data.get("folder", ".")
+    if not isinstance(name, str) or not (spec_folder / name).is_dir():
+        raise table.error(f"folder must be a folder that exists, got {name!r}", "folder")
+    return (spec_folder / name).resolve()
+
+
+def _read_environment(table: Table, variables: Mapping[str, Variable]) -> dict[str, Template]:
+    data = table.data.get("environment", {})
+    if not isinstance(data, dict):
+        raise table.error(f"environment must be a table of names and texts, got {data!r}", "environment")
+    found = {}
+    for name, text in data.items():
+        key = ("environment", name)
+        if not _ENVIRONMENT_NAME.fullmatch(name):
+            raise table.error(f"{name!r} is no name of an environment variable", *key)
+        if not isinstance(text, str) or "\0" in text:
+            raise table.error(f"must be text, got {text!r}", *key)
+        found[name] = _template(table, key, text, variables)
+    return found
+
+
+def _read_reader(table: Table, key: str, variables: Mapping[str, Variable]) -> ValueReader | None:
+    if key not in table.data:
+        return None
+    form = table.data[key]
+    if form == "last-number":
+        return LastNumber()
+    if not isinstance(form, dict) or ("regex" in form) == ("json" in form):
+        raise table.error(f"{key} must be {_VALUE_FORMS}; got {form!r}", key)
+    allowed = ("regex", "stream") if "regex" in form else ("json", "key")
+    for name, value in form.items():
+        if name not in allowed:
+            raise table.error(f"{name!r} is not a key here (known: {', '.join(allowed)})", key, name)
+        if not isinstance(value, str):
+            raise table.error(f"must be text, got {value!r}", key, name)
+    if "json" in form:
+        file = _template(table, (key, "json"), form["json"], variables)
+        return JsonKey(file, tuple(part for part in form.get("key", "").split(".") if part))
+    stream = form.get("stream", "stdout")
+    table.attempt((key, "stream"), check_choice, "stream", stream, ("stdout", "stderr"))
+    try:
+        return LastMatch(re.compile(form["regex"], re.MULTILINE), stream)
+    except re.error as error:
+        raise table.error(f"{form['regex']!r} is no regular expression: {error}", key, "regex") from None
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be true or false, got {value!r}")
+    return value
+
+
+def _codes(name: str, value: Any) -> tuple[int, ...]:
+    codes = value if isinstance(value, list) else [value]
+    return tuple(check_integer(name, code, low=-64, high=255) for code in codes)

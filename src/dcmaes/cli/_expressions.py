@@ -1,0 +1,175 @@
+"""Constraints written as text: read by a small parser, never executed as code."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+Number = Callable[[Mapping[str, Any]], Any]
+Violation = Callable[[Mapping[str, Any]], float]
+
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {"abs": abs, "min": min, "max": max}
+_NEGATED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.LtE: ast.Gt,
+    ast.Gt: ast.LtE,
+    ast.GtE: ast.Lt,
+    ast.Lt: ast.GtE,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+}
+# What a strict inequality is violated by at equality.
+_SMALLEST = 1e-9
+_MAX_POWER = 8
+_MAX_LENGTH = 2000
+
+
+class Expression:
+    """A condition on a point, such as ``"a + 2*b <= 10"`` or ``"act == 'relu' or layers < 4"``.
+
+    Calling it gives by how much the condition is violated: 0 where it holds. Numbers, text, names of
+    variables, ``+ - * / // % **``, ``abs``, ``min``, ``max``, comparisons, ``and``, ``or`` and ``not`` are
+    all there is.
+
+    >>> constraint = Expression("a + 2*b <= 10", ["a", "b"])
+    >>> constraint({"a": 4, "b": 5}), constraint({"a": 0, "b": 5})
+    (4.0, 0.0)
+    """
+
+    def __init__(self, text: str, names: Collection[str]) -> None:
+        self.text = text
+        self.__name__ = repr(text)
+        if len(text) > _MAX_LENGTH:
+            raise ValueError(f"a constraint may have {_MAX_LENGTH} characters, got {len(text)}")
+        try:
+            tree = ast.parse(text.strip(), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise ValueError(f"{text!r} is no expression: {error}") from None
+        self._violation = _Reader(text, names).condition(tree, is_negated=False)
+
+    def __call__(self, point: Mapping[str, Any]) -> float:
+        """Return the violation at a point."""
+        return self._violation(point)
+
+    def __repr__(self) -> str:
+        return f"Expression({self.text!r})"
+
+
+class _Reader:
+    def __init__(self, text: str, names: Collection[str]) -> None:
+        self._text = text
+        self._names = names
+
+    def condition(self, node: ast.expr, is_negated: bool) -> Violation:
+        if isinstance(node, ast.BoolOp):
+            parts = [self.condition(value, is_negated) for value in node.values]
+            is_and = isinstance(node.op, ast.And) is not is_negated
+            join: Callable[[Iterable[float]], float] = sum if is_and else min
+            return lambda p: join(part(p) for part in parts)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return self.condition(node.operand, not is_negated)
+        if isinstance(node, ast.Compare):
+            return self._comparisons(node, is_negated)
+        if isinstance(node, ast.Name):
+            flag = self.number(node)
+            return lambda p: float(bool(flag(p)) is is_negated)
+        raise ValueError(f"{self._text!r} must be a comparison such as 'a + 2*b <= 10'")
+
+    def _comparisons(self, node: ast.Compare, is_negated: bool) -> Violation:
+        sides = [self.number(side) for side in (node.left, *node.comparators)]
+        parts = []
+        for left, kind, right in zip(sides[:-1], node.ops, sides[1:], strict=True):
+            if type(kind) not in _NEGATED:
+                raise ValueError(f"{self._text!r} may compare with <=, <, >=, >, == and != only")
+            parts.append(_comparison(left, _NEGATED[type(kind)] if is_negated else type(kind), right))
+        if is_negated:
+            return lambda p: min(part(p) for part in parts)
+        return lambda p: sum(part(p) for part in parts)
+
+    def number(self, node: ast.expr) -> Number:
+        if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float, str)):
+            value = node.value
+            return lambda p: value
+        if isinstance(node, ast.Name):
+            return self._variable(node.id)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+            inner = self.number(node.operand)
+            return (lambda p: -inner(p)) if isinstance(node.op, ast.USub) else inner
+        if isinstance(node, ast.BinOp):
+            return self._operation(node)
+        if isinstance(node, ast.Call):
+            return self._call(node)
+        shown = ast.get_source_segment(self._text.strip(), node) or type(node).__name__
+        raise ValueError(f"{self._text!r} may not contain {shown!r}")
+
+    def _variable(self, name: str) -> Number:
+        if name in ("true", "false"):
+            return lambda p: name == "true"
+        if name not in self._names:
+            from dcmaes.space._layouts import suggestion
+
+            known = ", ".join(self._names)
+            hint = suggestion(name, self._names)
+            raise ValueError(f"{self._text!r} has the unknown name {name!r} (variables: {known}){hint}")
+        return lambda p: p[name]
+
+    def _operation(self, node: ast.BinOp) -> Number:
+        left, right = self.number(node.left), self.number(node.right)
+        if isinstance(node.op, ast.Pow):
+            # Bounded, so that no expression takes for ever.
+            power = node.right.value if isinstance(node.right, ast.Constant) else None
+            if type(power) is not int or not 0 <= power <= _MAX_POWER:
+                raise ValueError(f"{self._text!r} may have whole powers from 0 to {_MAX_POWER} only")
+            return lambda p: float(_as_number(left(p))) ** power
+        if type(node.op) not in _BINARY:
+            raise ValueError(f"{self._text!r} may calculate with + - * / // % ** only")
+        operation = _BINARY[type(node.op)]
+        return lambda p: operation(_as_number(left(p)), _as_number(right(p)))
+
+    def _call(self, node: ast.Call) -> Number:
+        name = node.func.id if isinstance(node.func, ast.Name) else None
+        if name not in _FUNCTIONS or node.keywords or not node.args:
+            raise ValueError(f"{self._text!r} may call {', '.join(_FUNCTIONS)} only")
+        function = _FUNCTIONS[name]
+        arguments = [self.number(argument) for argument in node.args]
+        if name == "abs" and len(arguments) != 1:
+            raise ValueError(f"{self._text!r}: abs takes one argument")
+        if len(arguments) == 1 and name != "abs":
+            raise ValueError(f"{self._text!r}: {name} takes two arguments or more")
+        return lambda p: function(*(_as_number(argument(p)) for argument in arguments))
+
+
+def _comparison(left: Number, kind: type[ast.cmpop], right: Number) -> Violation:
+    def violation(point: Mapping[str, Any]) -> float:
+        a, b = left(point), right(point)
+        if kind in (ast.Eq, ast.NotEq):
+            is_same = a == b
+            if kind is ast.NotEq:
+                return float(is_same)
+            is_text = isinstance(a, str) or isinstance(b, str)
+            return float(not is_same) if is_text else float(abs(_as_number(a) - _as_number(b)))
+        excess = float(_as_number(a) - _as_number(b))
+        if kind in (ast.GtE, ast.Gt):
+            excess = -excess
+        is_strict = kind in (ast.Lt, ast.Gt)
+        if math.isnan(excess):
+            return excess
+        return max(excess, _SMALLEST) if is_strict and excess >= 0.0 else max(excess, 0.0)
+
+    return violation
+
+
+def _as_number(value: Any) -> Any:
+    if not isinstance(value, (bool, int, float)):
+        raise ValueError(f"{value!r} is no number")
+    return value
