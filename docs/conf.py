@@ -1,5 +1,10 @@
 """Sphinx configuration."""
 
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+
 import dcmaes
 
 project = "dcmaes"
@@ -22,4 +27,21 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 exclude_patterns = ["_build"]
 html_theme = "furo"
-html_title = "dcmaes"
+html_title = f"dcmaes {release}"
+html_show_sphinx = False
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0b5c8a", "color-brand-content": "#0b5c8a"},
+    "dark_css_variables": {"color-brand-primary": "#6fb8e0", "color-brand-content": "#6fb8e0"},
+}
+
+
+def _leave_prose_alone(app: Any, doctree: nodes.document) -> None:
+    """Drop the links that Sphinx makes of lower-case words in types such as "array of shape (n, d)"."""
+    for reference in list(doctree.findall(addnodes.pending_xref)):
+        target = reference["reftarget"]
+        if reference.get("reftype") == "class" and target.islower() and "." not in target:
+            reference.replace_self(reference.children)
+
+
+def setup(app: Any) -> None:
+    app.connect("doctree-read", _leave_prose_alone)

@@ -1,7 +1,7 @@
 """Choose a subset: which of 40 measurements predict the outcome, at most eight of them?
 
-Six measurements matter, and each of them has a noisy copy that tempts to be taken as well. The criterion is the
-Bayesian information criterion of a least-squares fit; the limit is a constraint.
+Six measurements matter, and each of them has a noisy copy that tempts to be taken as well. The criterion is
+the Bayesian information criterion of a least-squares fit; the limit is a constraint.
 """
 
 import numpy as np

@@ -11,6 +11,8 @@ from typing import Any, TextIO
 import dcmaes as dc
 from dcmaes.problems import heat_exchanger
 
+__all__ = ["demo"]
+
 BUDGET = 300
 SEED = 0
 

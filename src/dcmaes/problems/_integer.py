@@ -93,7 +93,7 @@ def closest_vector(dimension: int = 10, low: int = 0, high: int = 10, *, instanc
     """Squared distance from a lattice vector Bx to a target, B with standard normal entries.
 
     The target is Bz + e with 0.4 times the smallest singular value of B as the length of e: since every other
-    lattice vector is at least that singular value away from Bz, the optimum is |e|^2, at z.
+    lattice vector is at least that singular value away from Bz, the optimum is the squared length of e, at z.
 
     >>> problem = closest_vector(3)
     >>> abs(problem(problem.solution) - problem.optimum) < 1e-12

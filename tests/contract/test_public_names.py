@@ -1,0 +1,71 @@
+"""The public names are frozen: adding or removing one is a decision, made here as well.
+
+Every module without an underscore is listed, and every name appears in the reference of the documentation.
+"""
+
+import inspect
+import pkgutil
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import dcmaes
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "api"
+
+NAMES = {
+    "dcmaes": """
+        Binary Categorical EvaluationError Float Integer Interaction Optimizer Ordinal Outcome Result Space
+        StopReason Trial maximize minimize
+    """,
+    "dcmaes.bench": "Domain Evaluate Optimizer Row RunEnded optimizer optimizers suite suites",
+    "dcmaes.demo": "demo",
+    "dcmaes.distributions": """
+        BivariateBernoulli CenteredBinomial Ising MultivariateBernoulli MultivariateBinomial PoissonBinomial
+        TruncatedGeometric
+    """,
+    "dcmaes.optimizer": """
+        Distribution EvaluationError History Interaction Optimizer Outcome Record Result StopReason Trial
+        maximize minimize
+    """,
+    "dcmaes.problems": """
+        Problem categorical_leadingones categorical_onemax closest_vector contamination_control ellipsoid
+        graph_colouring heat_exchanger ising_ring ising_torus labs leadingones linear matching_pairs max_sat
+        mixed_ellipsoid mixed_sphere nk_landscape onemax pest_control planted_graph qubo rastrigin rosenbrock
+        rotated_ellipsoid sphere step trap
+    """,
+    "dcmaes.space": """
+        Binary CATEGORY CONTINUOUS Categorical Float Integer LATTICE Ordinal Sites Space Variable
+    """,
+    "dcmaes.strategies": """
+        Cma Evaluations Known Paper RandomSearch Strategy Summary is_registered make_strategy strategy_names
+    """,
+    "dcmaes.testing": "StrategyConformance conformance_spaces",
+}
+
+
+@pytest.mark.parametrize("module", NAMES)
+def test_names(module):
+    found = import_module(module)
+    assert sorted(found.__all__) == NAMES[module].split()
+    for name in found.__all__:
+        value = getattr(found, name)
+        if isinstance(value, type) or inspect.isfunction(value):
+            assert value.__doc__, name
+
+
+def test_every_public_module_is_listed():
+    modules = {f"dcmaes.{entry.name}" for entry in pkgutil.iter_modules(dcmaes.__path__)}
+    assert {name for name in modules if not name.startswith("dcmaes._")} == set(NAMES) - {"dcmaes"}
+
+
+@pytest.mark.parametrize("module", NAMES)
+def test_names_are_in_the_reference(module):
+    words = set("".join(page.read_text(encoding="utf-8") for page in REFERENCE.glob("*.md")).split())
+    bare = {word.strip("`.,:;()").rpartition(".")[2] for word in words}
+    assert set(NAMES[module].split()) - bare == set()
+
+
+def test_version():
+    assert dcmaes.__version__.count(".") == 2
