@@ -1,0 +1,79 @@
+"""The numbers behind the parallel coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dcmaes._validation import FloatArray, IntArray
+from dcmaes.report._importance import ranked_variables
+from dcmaes.report._labels import Tick, axis_position, axis_ticks
+from dcmaes.report._run import read_run
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Evaluated points as lines across one axis for each variable.
+
+    Attributes
+    ----------
+    names : tuple of k str
+        The variables shown: if not all, the most important ones.
+    ticks : tuple of k tuples of Tick
+        Values on their axes.
+    index : int array of shape (m,)
+        The evaluations shown, worst first, so that the best are drawn last.
+    position : array of shape (m, k)
+        Where each crosses each axis, from 0 to 1.
+    quality : array of shape (m,)
+        Share of the feasible evaluations that are worse: 1 is the best.
+    value : array of shape (m,)
+        Their values.
+    n_left_out, n_lines_left_out : int
+        How many variables and feasible evaluations are not shown.
+    """
+
+    names: tuple[str, ...]
+    ticks: tuple[tuple[Tick, ...], ...]
+    index: IntArray
+    position: FloatArray
+    quality: FloatArray
+    value: FloatArray
+    n_left_out: int
+    n_lines_left_out: int
+
+
+def coordinates_data(result: Any, *, limit: int = 16, lines: int = 300) -> Coordinates:
+    """Return the numbers of `plot_coordinates`: at most `limit` variables and `lines` feasible evaluations.
+
+    Of many evaluations, the best third of the lines and an even sample of the others are shown.
+
+    >>> import dcmaes as dc
+    >>> data = coordinates_data(dc.minimize(sum, dc.Space.binary(2), budget=4, seed=1))
+    >>> data.position[-1], data.quality[-1]
+    (array([0., 0.]), np.float64(1.0))
+    """
+    run = read_run(result)
+    order = run.order
+    order = order[run.statuses[order] == "ok"]
+    sites = np.sort(ranked_variables(run, np.arange(run.space.dimension), limit))
+    quality = np.linspace(1.0, 0.0, len(order)) if len(order) > 1 else np.ones(len(order))
+    kept = np.arange(len(order))
+    if len(order) > lines:
+        n_best = max(lines // 3, 1)
+        rest = np.linspace(n_best, len(order) - 1, lines - n_best).astype(np.int64)
+        kept = np.concatenate([np.arange(n_best), rest])
+    kept = kept[::-1]
+    index = order[kept]
+    return Coordinates(
+        names=tuple(run.names[i] for i in sites),
+        ticks=tuple(tuple(axis_ticks(run.space, int(i))) for i in sites),
+        index=index,
+        position=axis_position(run.space, run.x[index])[:, sites],
+        quality=quality[kept],
+        value=run.values[index],
+        n_left_out=run.space.dimension - len(sites),
+        n_lines_left_out=len(order) - len(kept),
+    )

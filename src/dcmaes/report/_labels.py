@@ -1,0 +1,126 @@
+"""How values, variables and axes are written in figures."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dcmaes._validation import FloatArray
+from dcmaes.space import Binary, Float, Integer, Space
+
+_LONGEST = 40
+_MOST_TICKS = 5
+
+
+class Tick(NamedTuple):
+    """A place on an axis, from 0 to 1, and what is written there."""
+
+    position: float
+    label: str
+
+
+def number_text(value: float) -> str:
+    """Write a number with as many digits as one wants to read.
+
+    >>> [number_text(v) for v in (3.0, 0.1234567, 1e-9, 123456.0, float("nan"))]
+    ['3', '0.1235', '1e-09', '123456', 'none']
+    """
+    if math.isnan(value):
+        return "none"
+    if value == round(value) and abs(value) < 1e15:
+        return str(round(value))
+    return f"{value:.4g}"
+
+
+def value_text(value: Any) -> str:
+    """Write a value of a variable in one short line.
+
+    >>> value_text("relu"), value_text(True), value_text(0.30000000000000004), value_text((1, 2))
+    ('relu', 'True', '0.3', '(1, 2)')
+    """
+    if isinstance(value, str):
+        text = value
+    elif isinstance(value, (float, np.floating)):
+        text = f"{value:.6g}"
+    else:
+        text = str(value)
+    text = " ".join(text.split()) or repr(text)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def variable_labels(space: Space) -> tuple[str, ...]:
+    """Return what the variables are called in figures.
+
+    >>> variable_labels(Space.binary(2)), variable_labels(Space({"lr": Float(0, 1)}))
+    (('x0', 'x1'), ('lr',))
+    """
+    return tuple(name if isinstance(name, str) else f"x{name}" for name in space.names)
+
+
+def state_labels(space: Space, site: int) -> list[str]:
+    """Return what the states of a variable that is not continuous are called.
+
+    >>> state_labels(Space.integers(2, 1, 3), 0), state_labels(Space.binary(2), 0)
+    (['1', '2', '3'], ['0', '1'])
+    """
+    variable = space.variables[site]
+    if isinstance(variable, Binary) and not space.is_named:
+        return ["0", "1"]
+    return [value_text(value) for value in variable.decode(range(int(variable.n_values)))]
+
+
+def axis_position(space: Space, x: FloatArray) -> FloatArray:
+    """Return where coded points lie on the axes of their variables, from 0 to 1, shape (..., d).
+
+    >>> axis_position(Space.integers(2, 0, 4, periodic=True), np.array([[1.0, 4.0]]))
+    array([[0.25, 1.  ]])
+    """
+    sites = space.sites
+    last_state = np.maximum(sites.n_states - 1.0, 1.0)
+    evenly = (sites.n_states > 0) & ~sites.log
+    return np.where(evenly, x / last_state, sites.coordinate(x))
+
+
+def axis_ticks(space: Space, site: int) -> list[Tick]:
+    """Return a few places on the axis of a variable, in the positions of `axis_position`.
+
+    >>> [label for _, label in axis_ticks(Space.array([Float(1e-4, 1e-1, log=True)]), 0)]
+    ['0.0001', '0.001', '0.01', '0.1']
+    """
+    variable = space.variables[site]
+    if isinstance(variable, (Integer, Float)):
+        if variable.low == variable.high:
+            return [Tick(0.0, number_text(variable.low))]
+        return _log_ticks(variable) if variable.log else _linear_ticks(variable)
+    labels = state_labels(space, site)
+    last = len(labels) - 1
+    if last == 0:
+        return [Tick(0.0, labels[0])]
+    shown = np.unique(np.linspace(0, last, min(last + 1, 2 * _MOST_TICKS)).round().astype(int))
+    return [Tick(int(i) / last, labels[i]) for i in shown]
+
+
+def _linear_ticks(variable: Integer | Float) -> list[Tick]:
+    low, high = variable.low, variable.high
+    step = _nice_step((high - low) / (_MOST_TICKS - 1))
+    if isinstance(variable, Integer):
+        step = max(step, 1.0)
+    inside = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    return [Tick((v - low) / (high - low), number_text(float(f"{v:.12g}"))) for v in inside]
+
+
+def _log_ticks(variable: Integer | Float) -> list[Tick]:
+    first, last = math.log10(variable.low), math.log10(variable.high)
+    decades = np.arange(math.ceil(first - 1e-9), math.floor(last + 1e-9) + 1)
+    if len(decades) < 2:
+        places = [float(variable.low), float(variable.high)]
+    else:
+        places = [10.0 ** int(k) for k in decades[:: math.ceil(len(decades) / _MOST_TICKS)]]
+    return [Tick((math.log10(v) - first) / (last - first), number_text(v)) for v in places]
+
+
+def _nice_step(rough: float) -> float:
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(power * m for m in (1, 2, 5, 10) if power * m >= rough * (1 - 1e-9))

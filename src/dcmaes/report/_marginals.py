@@ -1,0 +1,180 @@
+"""The numbers behind the plot of marginals over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dcmaes._validation import FloatArray, IntArray
+from dcmaes.report._importance import ranked_variables
+from dcmaes.report._labels import Tick, axis_position, axis_ticks, state_labels
+from dcmaes.report._run import Run, read_run
+from dcmaes.space import CATEGORY, CONTINUOUS, Binary
+
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+_MOST_BINS = 40
+_MOST_ROWS = 60
+# Up to this many states of an ordered variable are told apart better than a band would.
+_FEW_STATES = 8
+
+
+@dataclass(frozen=True)
+class Heat:
+    """Shares over time, one row for each state of a variable, or for each binary variable.
+
+    Attributes
+    ----------
+    title : str
+        The variable, or what the rows have in common.
+    rows : tuple of r str
+        The states, or the binary variables.
+    share : array of shape (r, b)
+        Share of the evaluations of each period with that state (binary variables: with the state 1).
+    best : tuple of int or None
+        Row of the best point's state; for binary variables the state of each of them.
+    n_left_out : int
+        How many more rows there would be.
+    """
+
+    title: str
+    rows: tuple[str, ...]
+    share: FloatArray
+    best: tuple[int, ...] | None
+    is_binary: bool
+    n_left_out: int = 0
+
+
+@dataclass(frozen=True)
+class Band:
+    """Quantiles of an ordered variable over time.
+
+    Attributes
+    ----------
+    title : str
+        The variable.
+    quantile : array of shape (5, b)
+        The 10, 25, 50, 75 and 90 % quantiles of each period, as positions on the axis from 0 to 1.
+    ticks : tuple of Tick
+        Values on the axis.
+    best : float or None
+        Position of the best point.
+    """
+
+    title: str
+    quantile: FloatArray
+    ticks: tuple[Tick, ...]
+    best: float | None
+
+
+@dataclass(frozen=True)
+class Marginals:
+    """What was asked for, variable by variable, in b periods of (nearly) equally many evaluations.
+
+    Attributes
+    ----------
+    edges : int array of shape (b + 1,)
+        Period k is made of evaluations edges[k] + 1 to edges[k + 1].
+    panels : tuple of Heat or Band
+        Binary variables together first, then the others; where not all are shown, the most important first.
+    n_left_out : int
+        How many variables have no panel.
+    """
+
+    edges: IntArray
+    panels: tuple[Heat | Band, ...]
+    n_left_out: int
+
+
+def marginals_data(result: Any, *, limit: int = 24) -> Marginals:
+    """Return the numbers of `plot_marginals`: at most `limit` panels.
+
+    >>> import dcmaes as dc
+    >>> space = dc.Space({"act": dc.Categorical(["relu", "gelu"])})
+    >>> result = dc.minimize(lambda p: p["act"] == "relu", space, budget=9, duplicates="allow", seed=0)
+    >>> panel, = marginals_data(result).panels
+    >>> panel.rows, panel.share.shape
+    (('relu', 'gelu'), (2, 9))
+    """
+    run = read_run(result)
+    edges = _edges(run)
+    n_bins = len(edges) - 1
+    is_binary = np.array([isinstance(v, Binary) for v in run.space.variables])
+    panels: list[Heat | Band] = []
+    if is_binary.any() and n_bins:
+        panels.append(_binaries(run, edges, np.flatnonzero(is_binary)))
+    others = np.flatnonzero(~is_binary) if n_bins else np.empty(0, dtype=np.int64)
+    shown = ranked_variables(run, others, max(limit - len(panels), 0))
+    panels += [_panel(run, edges, int(i)) for i in shown]
+    return Marginals(edges, tuple(panels), len(others) - len(shown))
+
+
+def marginal_data(result: Any, variable: str | int) -> tuple[IntArray, Heat | Band]:
+    """Return the edges of the periods, and the panel of one variable.
+
+    >>> import dcmaes as dc
+    >>> marginal_data(dc.minimize(sum, dc.Space.binary(2), budget=4, seed=0), 1)[1].rows
+    ('x1',)
+    """
+    run = read_run(result)
+    if variable not in run.space.names:
+        raise ValueError(f"variable must be one of {list(run.space.names)}, got {variable!r}")
+    if run.n == 0:
+        raise ValueError("result must have at least one evaluation, got none")
+    site, edges = list(run.space.names).index(variable), _edges(run)
+    if isinstance(run.space.variables[site], Binary):
+        return edges, _binaries(run, edges, np.array([site]))
+    return edges, _panel(run, edges, site)
+
+
+def _edges(run: Run) -> IntArray:
+    n_bins = min(_MOST_BINS, run.n)
+    return np.linspace(0, run.n, n_bins + 1).round().astype(np.int64)
+
+
+def _panel(run: Run, edges: IntArray, site: int) -> Heat | Band:
+    sites = run.space.sites
+    is_listed = sites.kind[site] == CATEGORY
+    if sites.kind[site] != CONTINUOUS and (is_listed or sites.n_states[site] <= _FEW_STATES):
+        return _states(run, edges, site)
+    position = axis_position(run.space, run.x)[:, site]
+    quantile = [np.quantile(position[a:b], QUANTILES) for a, b in _periods(edges)]
+    return Band(
+        title=run.names[site],
+        quantile=np.array(quantile).T,
+        ticks=tuple(axis_ticks(run.space, site)),
+        best=None if run.best is None else float(position[run.best]),
+    )
+
+
+def _states(run: Run, edges: IntArray, site: int) -> Heat:
+    state = run.x[:, site].astype(np.int64)
+    n_states = int(run.space.sites.n_states[site])
+    share = np.array([np.bincount(state[a:b], minlength=n_states) / (b - a) for a, b in _periods(edges)]).T
+    labels = state_labels(run.space, site)
+    # Of many choices, those that were asked for most; in their own order.
+    shown = np.sort(np.argsort(-share.sum(axis=1), kind="stable")[:_MOST_ROWS])
+    best = None
+    if run.best is not None:
+        best = tuple(int(i) for i in np.flatnonzero(shown == state[run.best]))
+    rows = tuple(labels[i] for i in shown)
+    return Heat(run.names[site], rows, share[shown], best, is_binary=False, n_left_out=n_states - len(shown))
+
+
+def _binaries(run: Run, edges: IntArray, binary: IntArray) -> Heat:
+    shown = np.sort(ranked_variables(run, binary, _MOST_ROWS))
+    one = state_labels(run.space, int(shown[0]))[1]
+    share = np.array([run.x[a:b, shown].mean(axis=0) for a, b in _periods(edges)]).T
+    return Heat(
+        title=f"{'binary variables' if len(shown) > 1 else run.names[shown[0]]}: share of {one}",
+        rows=tuple(run.names[i] for i in shown),
+        share=share,
+        best=None if run.best is None else tuple(run.x[run.best, shown].astype(int).tolist()),
+        is_binary=True,
+        n_left_out=len(binary) - len(shown),
+    )
+
+
+def _periods(edges: IntArray) -> list[tuple[int, int]]:
+    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
