@@ -28,16 +28,3 @@ def read_duration(name: str, value: Any) -> float:
             wanted = f'{name} must be a number of seconds, or text such as "90s", "30m" or "1h30m"'
             raise ValueError(f"{wanted}; got {value!r}") from None
     return check_number(name, value, low=0.0)
-
-
-def show_duration(seconds: float) -> str:
-    """Return a length of time for a line of progress.
-
-    >>> show_duration(0.25), show_duration(75), show_duration(7384)
-    ('0.2 s', '1:15', '2:03:04')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -13,7 +13,7 @@ from dcmaes._validation import check_integer
 from dcmaes.optimizer._constraints import Constraint
 from dcmaes.optimizer._measurement import Evaluator, ExecutorEvaluator, InlineEvaluator, Objective
 from dcmaes.optimizer._optimizer import Callback, Optimizer
-from dcmaes.optimizer._progress import ProgressLines
+from dcmaes.optimizer._progress import show_progress
 from dcmaes.optimizer._result import Result
 from dcmaes.optimizer._stopping import StopReason
 from dcmaes.optimizer._trial import Trial, describe
@@ -68,7 +68,8 @@ def minimize(
     Parameters
     ----------
     objective : callable
-        Takes a point (a fresh dict or array) and returns a number, or an `Outcome` with a violation.
+        Takes a point (a fresh dict or array) and returns a number, or an `Outcome` with a violation. One with
+        an attribute `takes_trial` that is true is given the `Trial` instead of its point.
     space, budget, seed, strategy, x0, constraints, time_limit, target, duplicates, callbacks
         See `Optimizer`.
     executor : concurrent.futures.Executor or None
@@ -86,7 +87,9 @@ def minimize(
         with its reason and ranks last. "raise": it ends the run with an `EvaluationError` that has the result
         so far.
     progress : bool or None
-        True writes progress to standard error.
+        Whether to show, on standard error, how far the run is. True: a live display in a terminal or
+        notebook, plain lines elsewhere. None: the live display, for runs of more than a second. False:
+        nothing.
 
     Returns
     -------
@@ -221,9 +224,8 @@ def _drive(
         raise TypeError(f"objective must be callable with a point, got {objective!r}")
     if batch_size is not None:
         batch_size = check_integer("batch_size", batch_size, low=1)
-    lines = _add_progress(optimizer, progress)
     run = optimizer._run
-    with _pool(executor, workers) as (pool, n_workers):
+    with show_progress(optimizer, progress), _pool(executor, workers) as (pool, n_workers):
         is_synchronous = batch_size is not None
         evaluator: Evaluator = InlineEvaluator(objective)
         if pool is not None:
@@ -239,8 +241,6 @@ def _drive(
             run.halt(StopReason.ERROR.stop(why=f"the run broke off with {describe(error)}"), error)
             raise EvaluationError(run.message(0.0), optimizer.result()) from error
     result = optimizer.result()
-    if lines is not None:
-        lines.write(result.message)
     if result.stop_reason is StopReason.ERROR and run.settings.on_error == "raise":
         raise EvaluationError(result.message, result) from run.error
     return result
@@ -267,13 +267,3 @@ def _pool(executor: Executor | None, workers: int | None) -> Iterator[tuple[Exec
         finally:
             # What is still running after an interrupt is not waited for.
             pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _add_progress(optimizer: Optimizer, progress: bool | None) -> ProgressLines | None:
-    if progress not in (None, False, True):
-        raise TypeError(f"progress must be True, False or None, got {progress!r}")
-    if not progress:
-        return None
-    lines = ProgressLines()
-    optimizer._callbacks += (lines,)
-    return lines

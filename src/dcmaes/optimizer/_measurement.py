@@ -21,6 +21,11 @@ class Measurement(NamedTuple):
     seconds: float
 
 
+def _argument(objective: Objective, trial: Trial) -> Any:
+    """Return what the objective is called with: a point of its own, or the trial if it asks for that."""
+    return trial if getattr(objective, "takes_trial", False) else thaw(trial.point)
+
+
 def measure(objective: Objective, point: Any) -> Measurement:
     """Call the objective; an exception is a reading like any other, only KeyboardInterrupt passes.
 
@@ -90,7 +95,7 @@ class InlineEvaluator:
     def collect(self) -> list[tuple[Trial, Measurement]]:
         """Evaluate the next trial."""
         trial = self._trials.popleft()
-        return [(trial, measure(self._objective, thaw(trial.point)))]
+        return [(trial, measure(self._objective, _argument(self._objective, trial)))]
 
     def cancel(self) -> None:
         """Empty the queue."""
@@ -123,7 +128,8 @@ class ExecutorEvaluator:
 
     def submit(self, trial: Trial) -> None:
         """Send a trial to the executor."""
-        future = self._executor.submit(measure_remotely, self._objective, thaw(trial.point))
+        argument = _argument(self._objective, trial)
+        future = self._executor.submit(measure_remotely, self._objective, argument)
         self._running[future] = trial
 
     def collect(self) -> list[tuple[Trial, Measurement]]:

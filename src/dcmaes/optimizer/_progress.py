@@ -1,54 +1,116 @@
-"""Progress in plain lines."""
+"""How far an optimizer is."""
 
 from __future__ import annotations
 
-import sys
+import contextlib
+import math
 import time
-from typing import TextIO
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
 
 from dcmaes.optimizer._optimizer import Optimizer
+from dcmaes.progress import Standing, estimate_left, open_display
 
-_N_LINES = 10
-_SECONDS = 10.0
+# A step size is worth a twentieth of the time at most: some strategies have to compute much for it.
+_SHARE = 20.0
 
 
-class ProgressLines:
-    """A callback that writes a line at every tenth of the budget, and after 10 seconds without one.
+class Observer:
+    """Look at an optimizer, from any thread, as often as one likes.
+
+    >>> import dcmaes as dc
+    >>> observe = Observer(dc.Optimizer(dc.Space.binary(3), budget=300, strategy="random"))
+    >>> observe().n_told, observe().budget
+    (0, 300)
+    """
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self._optimizer = optimizer
+        self._begun = time.monotonic()
+        self._n_before = optimizer.n_evaluations
+        self._state: Any = None
+        self._step_size = math.nan
+        self._not_before = -math.inf
+        self._failure = ""
+        self._n_seen = 0
+
+    def __call__(self) -> Standing:
+        """Return how far the optimizer is."""
+        optimizer, run = self._optimizer, self._optimizer._run
+        with optimizer._lock:
+            index = run.best()
+            best = None if index is None else optimizer.history[index]
+            value, violation = run.standing(index)
+            standing = Standing(
+                n_told=run.n_told,
+                budget=run.settings.budget,
+                n_running=len(run.knowledge.outstanding),
+                n_failures=run.archive.n_failures,
+                n_restarts=run.search.n_restarts,
+                best_value=run.settings.sign * value,
+                best_violation=0.0 if best is None else violation,
+                best_point=None if best is None else best.point,
+                best_number=0 if index is None else self._number(index),
+                best_at=math.nan if best is None or best.is_given else best.told_at,
+                elapsed=run.elapsed,
+                objective_time=run.objective_time,
+                own_time=optimizer._own_time,
+                strategy=run.strategy.name,
+                last_failure=self._find_failure(),
+            )
+            state = run.search.state
+        seconds = time.monotonic() - self._begun
+        left = estimate_left(standing, self._n_before, seconds, run.settings.time_limit)
+        return replace(standing, seconds_left=left, step_size=self._find_step_size(state))
+
+    def _number(self, index: int) -> int:
+        """Return the number of an evaluation among those that were paid for."""
+        run = self._optimizer._run
+        n_given = len(run.archive) - run.n_told
+        return max(index + 1 - n_given, 0)
+
+    def _find_failure(self) -> str:
+        """Return the last reason of a failure; each evaluation is looked at once."""
+        archive = self._optimizer._run.archive
+        for index in range(self._n_seen, len(archive)):
+            self._failure = archive.reason(index) or self._failure
+        self._n_seen = len(archive)
+        return self._failure
+
+    def _find_step_size(self, state: Any) -> float:
+        now = time.monotonic()
+        if state is not self._state and now >= self._not_before:
+            self._state = state
+            with contextlib.suppress(Exception):
+                self._step_size = float(self._optimizer._run.strategy.summary(state).step_size)
+            done = time.monotonic()
+            self._not_before = done + _SHARE * (done - now)
+        return self._step_size
+
+
+@contextmanager
+def show_progress(optimizer: Optimizer, progress: bool | None) -> Iterator[None]:
+    """Show how far the optimizer is while the body runs, and why it stopped at the end.
 
     Parameters
     ----------
-    stream : text stream or None
-        Where to write; None is standard error.
+    optimizer : Optimizer
+        The run.
+    progress : bool or None
+        See `minimize`.
     """
+    display = open_display(Observer(optimizer), optimizer.budget, progress)
+    if display is None:
+        yield
+        return
 
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = stream
-        self._begun = self._last = time.monotonic()
-        self._n_tenths = 0
+    def update(optimizer: Optimizer) -> None:
+        display.update(optimizer.n_evaluations)
 
-    def __call__(self, optimizer: Optimizer) -> None:
-        """Write a line if it is time for one."""
-        n_tenths = optimizer.n_evaluations * _N_LINES // optimizer.budget
-        now = time.monotonic()
-        if n_tenths > self._n_tenths or now - self._last >= _SECONDS:
-            self._n_tenths, self._last = n_tenths, now
-            self.write(describe_progress(optimizer, now - self._begun))
-
-    def write(self, line: str) -> None:
-        """Write a line at once."""
-        print(line, file=self._stream or sys.stderr, flush=True)
-
-
-def describe_progress(optimizer: Optimizer, seconds: float) -> str:
-    """Return how far a run is, in one line.
-
-    >>> import dcmaes as dc
-    >>> describe_progress(dc.Optimizer(dc.Space.binary(3), budget=300), 0.0)
-    '    0/300  nothing found yet  (0.0 s)'
-    """
-    width = len(str(optimizer.budget)) + 2
-    best = optimizer.best
-    found = "nothing found yet" if best is None else f"best {best.value:.6g}"
-    if best is not None and best.violation > 0.0:
-        found += f", infeasible by {best.violation:.3g}"
-    return f"{optimizer.n_evaluations:>{width}}/{optimizer.budget}  {found}  ({seconds:.1f} s)"
+    optimizer._callbacks += (update,)
+    try:
+        yield
+    finally:
+        display.close(optimizer.result().message)
