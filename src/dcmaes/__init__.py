@@ -1,5 +1,6 @@
 """Optimization of black-box functions over discrete and mixed variables."""
 
+from dcmaes import store
 from dcmaes.optimizer import (
     EvaluationError,
     Interaction,
@@ -29,6 +30,7 @@ __all__ = [
     "Trial",
     "maximize",
     "minimize",
+    "store",
 ]
 
 __version__ = "0.1.0"

@@ -4,6 +4,7 @@ from dcmaes.optimizer._distribution import Distribution
 from dcmaes.optimizer._evaluation import EvaluationError, maximize, minimize
 from dcmaes.optimizer._history import History, Record
 from dcmaes.optimizer._optimizer import Optimizer
+from dcmaes.optimizer._rebuilding import rebuild
 from dcmaes.optimizer._result import Interaction, Result
 from dcmaes.optimizer._stopping import StopReason
 from dcmaes.optimizer._trial import Outcome, Trial
@@ -21,4 +22,5 @@ __all__ = [
     "Trial",
     "maximize",
     "minimize",
+    "rebuild",
 ]

@@ -56,6 +56,7 @@ def minimize(
     workers: int | None = None,
     batch_size: int | None = None,
     constraints: Constraint | Iterable[Constraint] | None = None,
+    store: str | os.PathLike[str] | None = None,
     time_limit: float | None = None,
     target: float | None = None,
     duplicates: str = "cache",
@@ -70,7 +71,7 @@ def minimize(
     objective : callable
         Takes a point (a fresh dict or array) and returns a number, or an `Outcome` with a violation. One with
         an attribute `takes_trial` that is true is given the `Trial` instead of its point.
-    space, budget, seed, strategy, x0, constraints, time_limit, target, duplicates, callbacks
+    space, budget, seed, strategy, x0, constraints, store, time_limit, target, duplicates, callbacks
         See `Optimizer`.
     executor : concurrent.futures.Executor or None
         Where to evaluate: threads, processes, a cluster. Only its `submit` is used.
@@ -123,8 +124,10 @@ def minimize(
         duplicates=duplicates,
         on_error=on_error,
         callbacks=callbacks,
+        store=store,
     )
-    return _drive(optimizer, objective, executor, workers, batch_size, progress)
+    with optimizer:
+        return _drive(optimizer, objective, executor, workers, batch_size, progress)
 
 
 def maximize(
@@ -139,6 +142,7 @@ def maximize(
     workers: int | None = None,
     batch_size: int | None = None,
     constraints: Constraint | Iterable[Constraint] | None = None,
+    store: str | os.PathLike[str] | None = None,
     time_limit: float | None = None,
     target: float | None = None,
     duplicates: str = "cache",
@@ -168,8 +172,10 @@ def maximize(
         duplicates=duplicates,
         on_error=on_error,
         callbacks=callbacks,
+        store=store,
     )
-    return _drive(optimizer, objective, executor, workers, batch_size, progress)
+    with optimizer:
+        return _drive(optimizer, objective, executor, workers, batch_size, progress)
 
 
 def evaluate(optimizer: Optimizer, evaluator: Evaluator, n_parallel: int, batch_size: int | None) -> None:
@@ -186,15 +192,16 @@ def evaluate(optimizer: Optimizer, evaluator: Evaluator, n_parallel: int, batch_
     batch_size : int or None
         How many trials make a round, which begins when the last one is over; None for no rounds.
     """
-    asked: deque[Trial] = deque()
+    asked: deque[Trial] = deque(optimizer.pending)
     while True:
         if optimizer.should_stop() is not None:
             evaluator.cancel()
         elif batch_size is None:
             _keep_busy(optimizer, evaluator, n_parallel, asked)
         elif evaluator.n_running == 0:
-            for trial in optimizer.ask(batch_size):
+            for trial in asked or optimizer.ask(batch_size):
                 evaluator.submit(trial)
+            asked.clear()
         if evaluator.n_running == 0:
             return
         for trial, (reading, seconds) in evaluator.collect():

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from dcmaes._validation import check_integer
+from dcmaes.journal import StoreError
 from dcmaes.optimizer._constraints import Constraint, Constraints
 from dcmaes.optimizer._history import History, Record
 from dcmaes.optimizer._result import Result
-from dcmaes.optimizer._run import Run
+from dcmaes.optimizer._run import Run, Told
+from dcmaes.optimizer._run_store import RunStore
 from dcmaes.optimizer._settings import Settings, choose_seed
 from dcmaes.optimizer._stopping import StopReason
 from dcmaes.optimizer._trial import Trial
@@ -61,6 +64,11 @@ class Optimizer:
         one evaluation and is recorded with its reason either way; "penalize" ranks it last, "raise" stops.
     callbacks : callable or sequence of callables
         Each is called with the optimizer after every tell; one that returns True stops the run.
+    store : path
+        A file to which every ask and every result is written before it counts. If the run is in it already,
+        this optimizer goes on where that one stopped: trials that were out are in `pending`. Arguments that
+        make it another run (space, seed, strategy, direction, duplicates, x0) raise ValueError; budget,
+        time_limit, target and on_error may change. One process at a time; see `close`.
 
     Examples
     --------
@@ -88,6 +96,7 @@ class Optimizer:
         duplicates: str = "cache",
         on_error: str = "penalize",
         callbacks: Callback | Iterable[Callback] = (),
+        store: str | os.PathLike[str] | None = None,
     ) -> None:
         if not isinstance(space, Space):
             raise TypeError(f"space must be a Space, got {space!r}")
@@ -95,13 +104,18 @@ class Optimizer:
         self._lock = threading.RLock()
         self._callbacks = _check_callbacks(callbacks)
         self._own_time = 0.0
-        self._run = Run(
-            space,
-            settings,
-            make_strategy(strategy),
-            Constraints(constraints, is_strict=on_error == "raise"),
-            x0,
-        )
+        self._is_whole = True
+        made = make_strategy(strategy), Constraints(constraints, is_strict=on_error == "raise"), x0
+        self._store = None if store is None else RunStore(store)
+        if self._store is None:
+            self._run = Run(space, settings, *made)
+            return
+        try:
+            self._run = Run(space, self._store.first_settings(settings, seed is not None), *made)
+            self._store.attach(self._run, settings)
+        except BaseException:
+            self._store.journal.close()
+            raise
 
     @property
     def space(self) -> Space:
@@ -151,9 +165,12 @@ class Optimizer:
         """
         n = None if n is None else check_integer("n", n, low=1)
         with self._lock:
-            begun = time.perf_counter()
-            trials = self._run.ask(n)
-            self._own_time += time.perf_counter() - begun
+            if not self._run.is_asking():
+                return []
+            with self._changing():
+                trials = self._run.ask(n)
+                if self._store is not None:
+                    self._write_ask(n, trials)
             return trials
 
     def tell(self, trials: Trial | Sequence[Trial], values: Any, *, seconds: Any = None) -> None:
@@ -174,12 +191,7 @@ class Optimizer:
             For a trial that is not out for evaluation here, or lengths that differ; nothing is recorded then.
         """
         with self._lock:
-            begun = time.perf_counter()
-            told_at = self._run.elapsed
-            for told in self._run.match(trials, values, seconds):
-                self._run.record(told, told_at)
-            self._own_time += time.perf_counter() - begun
-            self._call_callbacks()
+            self._record(self._run.match(trials, values, seconds))
 
     def should_stop(self) -> StopReason | None:
         """Return why the run is over, or None while it goes on. Trials still out may be told afterwards."""
@@ -253,6 +265,48 @@ class Optimizer:
         from dcmaes.optimizer._saving import load
 
         return load(path, space, strategy, constraints, callbacks, budget, time_limit)
+
+    def close(self) -> None:
+        """Write how the run stands to its store and let go of it; without a store nothing happens.
+
+        A run that is not closed loses nothing, only the store stays locked until the process ends.
+        """
+        with self._lock:
+            if self._store is not None:
+                self._store.close(self._run, self._is_whole, self._own_time)
+
+    def __enter__(self) -> Optimizer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _record(self, told: Sequence[Told]) -> None:
+        """Write what was told to the store, then let it count."""
+        told_at = self._run.elapsed
+        if self._store is not None:
+            self._store.write_tell(told, told_at)
+        with self._changing():
+            for one in told:
+                self._run.record(one, told_at)
+        self._call_callbacks()
+
+    def _write_ask(self, n: int | None, trials: list[Trial]) -> None:
+        """Write what was asked for; a run that cannot is ahead of its store and must not go on."""
+        try:
+            self._store.write_ask(self._run, n, trials, self._own_time)  # type: ignore[union-attr]
+        except StoreError as error:
+            self._run.halt(StopReason.ERROR.stop(why=str(error)), error)
+            raise
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Add up the time, and remember when a change broke off in its middle."""
+        begun = time.perf_counter()
+        self._is_whole = False
+        yield
+        self._is_whole = True
+        self._own_time += time.perf_counter() - begun
 
     def _call_callbacks(self) -> None:
         for callback in self._callbacks:

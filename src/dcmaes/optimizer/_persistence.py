@@ -1,7 +1,8 @@
-"""Nested plain data with arrays, to and from one file: JSON and numpy arrays in a zip archive, no code."""
+"""Nested plain data with arrays, to and from bytes or a file: JSON and arrays in a zip archive, no code."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import threading
@@ -9,7 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +29,10 @@ def write(path: str | os.PathLike[str], data: Mapping[str, Any]) -> None:
     Dictionaries have string keys; leaves are numbers, strings, None and arrays.
     """
     target = Path(path)
-    arrays: dict[str, NDArray[Any]] = {}
-    packed = {"format": FORMAT, "version": VERSION, "data": _pack(data, arrays)}
-    arrays[_METADATA] = np.frombuffer(json.dumps(packed).encode(), np.uint8)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}.tmp")
     try:
         with open(temporary, "wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
+            _save(file, data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
@@ -48,17 +46,45 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what `write` wrote to `path`, or raise ValueError naming the path."""
     with open(path, "rb") as file:
         try:
-            with np.load(file, allow_pickle=False) as arrays:
-                packed = json.loads(arrays[_METADATA].tobytes())
-                if packed["format"] != FORMAT:
-                    raise ValueError(f"its format is {packed['format']!r}, not {FORMAT!r}")
-                if packed["version"] != VERSION:
-                    raise ValueError(
-                        f"its version is {packed['version']!r}; this library reads version {VERSION}"
-                    )
-                data: dict[str, Any] = _unpack(packed["data"], arrays)
+            return _load(file)
         except _UNREADABLE as error:
             raise ValueError(f"{os.fspath(path)!r} is not a readable saved optimizer: {error}") from error
+
+
+def dumps(data: Mapping[str, Any]) -> bytes:
+    """Return nested data as bytes."""
+    buffer = io.BytesIO()
+    _save(buffer, data)
+    return buffer.getvalue()
+
+
+def loads(data: bytes) -> dict[str, Any]:
+    """Return what `dumps` was given, or raise ValueError.
+
+    >>> loads(dumps({"mean": np.arange(2)}))
+    {'mean': array([0, 1])}
+    """
+    try:
+        return _load(io.BytesIO(data))
+    except _UNREADABLE as error:
+        raise ValueError(f"not readable: {error}") from error
+
+
+def _save(file: IO[bytes], data: Mapping[str, Any]) -> None:
+    arrays: dict[str, NDArray[Any]] = {}
+    packed = {"format": FORMAT, "version": VERSION, "data": _pack(data, arrays)}
+    arrays[_METADATA] = np.frombuffer(json.dumps(packed).encode(), np.uint8)
+    np.savez(file, **arrays)  # type: ignore[arg-type]
+
+
+def _load(file: IO[bytes]) -> dict[str, Any]:
+    with np.load(file, allow_pickle=False) as arrays:
+        packed = json.loads(arrays[_METADATA].tobytes())
+        if packed["format"] != FORMAT:
+            raise ValueError(f"its format is {packed['format']!r}, not {FORMAT!r}")
+        if packed["version"] != VERSION:
+            raise ValueError(f"its version is {packed['version']!r}; this library reads version {VERSION}")
+        data: dict[str, Any] = _unpack(packed["data"], arrays)
     return data
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,18 +20,20 @@ from dcmaes.optimizer._rows import RowCodec
 from dcmaes.optimizer._search import Search
 from dcmaes.optimizer._settings import Settings
 from dcmaes.optimizer._start import read_start
-from dcmaes.optimizer._stopping import Stop, StopReason
+from dcmaes.optimizer._stopping import PASSING, Stop, StopReason
 from dcmaes.optimizer._trial import Reading, Trial, freeze, read
 from dcmaes.space import Space
 from dcmaes.strategies import Evaluations, Strategy
 
 
 class Told(NamedTuple):
-    """What came of one trial that was out for evaluation."""
+    """What came of one trial that was out for evaluation; `started_at` is in seconds since 1970."""
 
     out: Outstanding
     reading: Reading
     seconds: float
+    worker: str | None = None
+    started_at: float = math.nan
 
 
 class Run:
@@ -80,9 +83,13 @@ class Run:
         """How many trials may still be handed out."""
         return self.settings.budget - self.n_told - len(self.knowledge.outstanding)
 
+    def is_asking(self) -> bool:
+        """Tell whether there may be something to hand out; if not, asking changes nothing."""
+        return self.room > 0 and not self.is_over()
+
     def ask(self, n: int | None) -> list[Trial]:
         """Hand out trials: starting points first, then new points."""
-        if self.room <= 0 or self.is_over():
+        if not self.is_asking():
             return []
         self.search.flush()
         n_wanted = max(1, self.search.batch_size - len(self.knowledge.outstanding)) if n is None else n
@@ -115,7 +122,7 @@ class Run:
 
     def record(self, told: Told, told_at: float) -> None:
         """Take in what came of one trial: the only place where evaluations enter a run."""
-        out, reading, seconds = told
+        out, reading, seconds = told.out, told.reading, told.seconds
         value, violation = self.settings.sign * reading.value, reading.violation
         status = Status.of(violation)
         self.knowledge.take_back(out.trial.id)
@@ -144,6 +151,20 @@ class Run:
         if self.stop is None:
             self.stop, self.error = stop, error
 
+    def relimit(self, limits: Mapping[str, Any]) -> None:
+        """Go on under other limits (see `LIMITS`): a stop stays if it would happen under them as well."""
+        target = self.settings.target
+        self.settings = replace(self.settings, **limits)
+        reason = None if self.stop is None else self.stop.reason
+        is_past = (
+            reason in PASSING
+            or (reason is StopReason.BUDGET and self.n_told < self.settings.budget)
+            or (reason is StopReason.TARGET and target != self.settings.target)
+        )
+        if is_past:
+            self.stop = None
+        self._check_stop(*self.standing(self.best()))
+
     def best(self) -> int | None:
         """Return the index of the best evaluation (the first of the best point, if repeats are averaged)."""
         return self.archive.best_mean() if self.settings.duplicates == "reevaluate" else self.archive.best
@@ -170,9 +191,9 @@ class Run:
 
     def _admit(self, x0: Any) -> Evaluations:
         """Record the starting points with a value, queue the others, and return them all."""
-        starts = read_start(x0, self.space)
+        self.starts = read_start(x0, self.space)
         values, violations = [], []
-        for x, reading in starts:
+        for x, reading in self.starts:
             (row,) = self.archive.codec.rows(x[np.newaxis])
             candidate = Candidate(row, self.archive.codec.key(row), self.space.decode(x))
             violation = self.constraints.violation(candidate.point)
@@ -188,7 +209,8 @@ class Run:
                 self.queue.append(candidate)
             values.append(value)
             violations.append(violation)
-        x = np.array([start.x for start in starts]).reshape(-1, self.space.dimension)
+        self.start_violations = violations
+        x = np.array([start.x for start in self.starts]).reshape(-1, self.space.dimension)
         return Evaluations(x, np.array(values, dtype=np.float64), np.array(violations, dtype=np.float64))
 
     def _ask_queued(self, n: int) -> list[Trial]:

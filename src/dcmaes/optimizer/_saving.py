@@ -25,15 +25,21 @@ def save(optimizer: Optimizer, path: str | os.PathLike[str]) -> None:
     """Write everything that `load` needs to go on; code (constraints, callbacks) is left out."""
     run = optimizer._run
     data = {
-        "space": _space_to_dict(run.space),
-        "settings": asdict(run.settings),
-        "strategy": {
-            "name": run.strategy.name,
-            "options": dict(run.strategy.options()) if is_registered(run.strategy) else None,
-        },
+        "space": space_to_dict(run.space),
+        "strategy": strategy_to_dict(run.strategy),
         "has_constraints": len(run.constraints) > 0,
-        "smallest_violation": run.constraints.smallest_violation,
         "archive": run.archive.to_dict(),
+        "optimizer_time": optimizer._own_time,
+        **run_to_dict(run),
+    }
+    _persistence.write(path, data)
+
+
+def run_to_dict(run: Run) -> dict[str, Any]:
+    """Return where a run is, without its evaluations, as plain data and arrays."""
+    return {
+        "settings": asdict(run.settings),
+        "smallest_violation": run.constraints.smallest_violation,
         "knowledge": run.knowledge.to_dict(),
         "search": run.search.to_dict(),
         "reserve": run.proposer.reserve,
@@ -41,11 +47,9 @@ def save(optimizer: Optimizer, path: str | os.PathLike[str]) -> None:
         "next_id": run.next_id,
         "n_told": run.n_told,
         "objective_time": run.objective_time,
-        "optimizer_time": optimizer._own_time,
         "elapsed": run.elapsed,
         "stop": None if run.stop is None else [run.stop.reason.name, run.stop.message],
     }
-    _persistence.write(path, data)
 
 
 def load(
@@ -71,27 +75,28 @@ def load(
         settings["budget"] = settings["budget"] if budget is None else budget
         settings["time_limit"] = settings["time_limit"] if time_limit is None else time_limit
         optimizer = Optimizer(
-            _choose_space(name, data["space"], space),
-            strategy=_choose_strategy(name, data["strategy"], strategy),
+            choose_space(name, data["space"], space),
+            strategy=choose_strategy(name, data["strategy"], strategy),
             constraints=constraints,
             callbacks=callbacks,
             **settings,
         )
-        _restore(optimizer._run, data)
+        optimizer._run.archive.restore(data["archive"])
+        restore_run(optimizer._run, data)
         optimizer._own_time = data["optimizer_time"]
     except (KeyError, IndexError, AttributeError, TypeError) as error:
         raise ValueError(f"{name} is not a readable saved optimizer: {error!r}") from error
     return optimizer
 
 
-def _restore(run: Run, data: dict[str, Any]) -> None:
-    """Bring a fresh run to where the saved one was."""
-    run.archive.restore(data["archive"])
+def restore_run(run: Run, data: dict[str, Any]) -> None:
+    """Bring a fresh run, which has the evaluations already, to where `run_to_dict` found one."""
     run.constraints.smallest_violation = data["smallest_violation"]
     run.search.restore(data["search"])
     run.proposer.reserve = data["reserve"]
     run.next_id, run.n_told = data["next_id"], data["n_told"]
     run.objective_time, run.time_before = data["objective_time"], data["elapsed"]
+    run.queue.clear()
     run.queue.extend(_candidates(run, data["queue"]))
     knowledge = data["knowledge"]
     run.knowledge.restore_excluded(knowledge)
@@ -116,14 +121,24 @@ def _candidates(run: Run, x: Any) -> list[Candidate]:
     return [Candidate(*c) for c in zip(rows, keys, run.space.decode_many(x), strict=True)]
 
 
-def _space_to_dict(space: Space) -> dict[str, Any] | None:
+def space_to_dict(space: Space) -> dict[str, Any] | None:
+    """Return a space as plain data, or None if it cannot be written so."""
     try:
         return space.to_dict()
     except TypeError:  # choices that are not plain data
         return None
 
 
-def _choose_space(path: str, saved: dict[str, Any] | None, given: Space | None) -> Space:
+def strategy_to_dict(strategy: Strategy[Any]) -> dict[str, Any]:
+    """Return name and options of a strategy; no options if it is an object that only the user can make."""
+    return {
+        "name": strategy.name,
+        "options": dict(strategy.options()) if is_registered(strategy) else None,
+    }
+
+
+def choose_space(path: str, saved: dict[str, Any] | None, given: Space | None) -> Space:
+    """Return the space of a saved run, from the file or as given, or raise if the two differ."""
     if saved is None:
         if given is None:
             raise ValueError(f"the space saved in {path} has choices that are not plain data: pass space=")
@@ -134,7 +149,8 @@ def _choose_space(path: str, saved: dict[str, Any] | None, given: Space | None) 
     return space if given is None else given
 
 
-def _choose_strategy(path: str, saved: dict[str, Any], given: Strategy[Any] | None) -> Strategy[Any]:
+def choose_strategy(path: str, saved: dict[str, Any], given: Strategy[Any] | None) -> Strategy[Any]:
+    """Return the strategy of a saved run, from the file or as given, or raise if the two differ."""
     name, options = saved["name"], saved["options"]
     if given is None:
         if options is None:

@@ -9,6 +9,9 @@ import numpy as np
 
 from dcmaes._validation import check_choice, check_integer, check_number
 
+# What may differ from sitting to sitting; everything else makes the run this run.
+LIMITS = ("budget", "time_limit", "target", "on_error")
+
 
 @dataclass(frozen=True)
 class Settings:

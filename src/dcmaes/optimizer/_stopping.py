@@ -43,5 +43,5 @@ class Stop(NamedTuple):
     message: str
 
 
-# What ends one sitting, not the search: a run that is loaded goes on after these.
-PASSING = frozenset({StopReason.TIME_LIMIT, StopReason.CALLBACK, StopReason.INTERRUPTED})
+# What ends one sitting, not the search: a run that is loaded goes on after these (mended, after an error).
+PASSING = frozenset({StopReason.TIME_LIMIT, StopReason.CALLBACK, StopReason.INTERRUPTED, StopReason.ERROR})

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import traceback
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 _MAX_REASON = 500
+_MAX_TRACEBACK = 10_000
 
 
 class FrozenPoint(dict[str, Any]):
@@ -95,26 +97,28 @@ class Outcome:
 class Reading(NamedTuple):
     """What was told of a trial, checked: in the user's sign.
 
-    A failure has a reason, no value (NaN), an infinite violation, and the exception if there was one.
+    A failure has a reason, no value (NaN), an infinite violation, and the exception if there was one, with
+    its traceback as text.
     """
 
     value: float
     violation: float
     reason: str | None = None
     error: BaseException | None = None
+    traceback: str | None = None
 
 
 def failure(reason: str, error: BaseException | None = None) -> Reading:
     """Return the reading of an evaluation that gave nothing to rank the point by."""
     shown = reason if len(reason) <= _MAX_REASON else reason[: _MAX_REASON - 3] + "..."
-    return Reading(math.nan, math.inf, shown, error)
+    return Reading(math.nan, math.inf, shown, error, None if error is None else _trace(error))
 
 
 def read(told: Any) -> Reading:
     """Return what was told as a reading: never raises, anything that is no finite number is a failure.
 
     >>> read(np.float32(0.5))
-    Reading(value=0.5, violation=0.0, reason=None, error=None)
+    Reading(value=0.5, violation=0.0, reason=None, error=None, traceback=None)
     >>> read("0.5").reason
     "no number: the string '0.5'"
     """
@@ -141,6 +145,16 @@ def describe(error: BaseException) -> str:
     except Exception:  # a broken __str__ must not take the evaluation with it
         text = "(its message cannot be shown)"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _trace(error: BaseException) -> str | None:
+    """Return the end of the traceback, or None if the exception was never raised or cannot be shown."""
+    if error.__traceback__ is None:
+        return None
+    try:
+        return "".join(traceback.format_exception(error))[-_MAX_TRACEBACK:]
+    except Exception:  # a broken __str__ must not take the evaluation with it
+        return None
 
 
 def _read_outcome(outcome: Outcome) -> Reading:

@@ -1,0 +1,184 @@
+"""Reading the file of a run, also while it is written."""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from heapq import merge
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dcmaes.journal._lock import is_held
+from dcmaes.journal._rows import EvaluationRow, LossRow, TrialRow
+from dcmaes.journal._schema import connect, unusable
+
+_EVALUATION = "trial, value, violation, reason, traceback, seconds, told_at, worker, started_at"
+
+
+class Ask(NamedTuple):
+    """A call of ask: how many were wanted, and which trials were handed out."""
+
+    n: int | None
+    first_trial: int
+    n_trials: int
+
+
+class Sitting(NamedTuple):
+    """One process at work on the run, from opening the store to closing it; times in seconds since 1970.
+
+    `ended`, `stop_reason`, `message` and `optimizer_time` are None for one that is at work or was killed.
+    """
+
+    id: int
+    pid: int
+    host: str
+    started: float
+    ended: float | None
+    limits: dict[str, Any]
+    versions: dict[str, str]
+    stop_reason: str | None
+    message: str | None
+    optimizer_time: float | None
+
+
+class Snapshot(NamedTuple):
+    """Where the run was after event `seq`, without the evaluations, which are in their table."""
+
+    seq: int
+    data: bytes
+
+
+class Reader:
+    """What is in the file of a run.
+
+    Parameters
+    ----------
+    connection : sqlite3.Connection
+        To a store that was checked.
+    path : Path
+        Where it is, for messages.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self.path = path
+        self._connection = connection
+
+    @classmethod
+    def open(cls, path: Path) -> Reader:
+        """Return a reader of the store at `path`, which is never changed."""
+        return cls(connect(path, is_writing=False), path)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Read everything inside from one and the same moment, whatever is written meanwhile."""
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.execute("COMMIT")
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether a process is at work on the store."""
+        return is_held(self.path)
+
+    def identity(self) -> dict[str, Any]:
+        """Return what makes the run this run: space, seed, strategy, ..."""
+        return {key: json.loads(value) for key, value in self._query("SELECT key, value FROM run")}
+
+    def sittings(self) -> list[Sitting]:
+        """Return all sittings, in their order."""
+        rows = self._query("SELECT * FROM sitting ORDER BY id")
+        return [Sitting._make([*row[:5], *map(json.loads, row[5:7]), *row[7:]]) for row in rows]
+
+    def snapshot(self) -> Snapshot | None:
+        """Return the latest snapshot, if there is one."""
+        rows = list(self._query("SELECT seq, data FROM snapshot"))
+        return Snapshot(*rows[0]) if rows else None
+
+    def last_seq(self) -> int:
+        """Return the number of the last event."""
+        query = """SELECT max(coalesce((SELECT max(seq) FROM ask), 0),
+            coalesce((SELECT max(seq) FROM evaluation), 0))"""
+        return int(next(iter(self._query(query)))[0])
+
+    def events(self, after: int = 0) -> Iterator[Ask | EvaluationRow]:
+        """Yield asks and tells in the order in which they happened, those after event `after`."""
+        asks = self._query("SELECT seq, n, first_trial, n_trials FROM ask WHERE seq > ? ORDER BY seq", after)
+        query = f"SELECT seq, {_EVALUATION} FROM evaluation WHERE seq > ? ORDER BY seq"
+        for row in merge(asks, self._query(query, after), key=lambda row: int(row[0])):
+            yield Ask(*row[1:]) if len(row) == 4 else _evaluation(row[1:])
+
+    def told(self, until: float = math.inf) -> Iterator[tuple[TrialRow, EvaluationRow]]:
+        """Yield what was told, in that order, up to event `until`, each with its trial."""
+        query = f"""SELECT id, point, restart, asked_at, {_EVALUATION} FROM evaluation
+            JOIN trial ON trial.id = evaluation.trial WHERE seq <= ? ORDER BY seq"""
+        for row in self._query(query, until):
+            yield TrialRow(*row[:4]), _evaluation(row[4:])
+
+    def evaluations(self) -> Iterator[EvaluationRow]:
+        """Yield what was told, in that order."""
+        query = f"SELECT {_EVALUATION} FROM evaluation WHERE seq IS NOT NULL ORDER BY seq"
+        return map(_evaluation, self._query(query))
+
+    def last_write(self) -> float:
+        """Return when something was last written, in seconds since 1970."""
+        query = """SELECT max((SELECT max(coalesce(ended, started)) FROM sitting),
+            coalesce((SELECT asked_at FROM trial ORDER BY id DESC LIMIT 1), 0),
+            coalesce((SELECT written_at FROM evaluation ORDER BY seq DESC LIMIT 1), 0))"""
+        return float(next(iter(self._query(query)))[0])
+
+    def kept(self) -> dict[int, EvaluationRow]:
+        """Return results that have come but were not told yet, by trial."""
+        rows = self._query(f"SELECT {_EVALUATION} FROM evaluation WHERE seq IS NULL ORDER BY trial")
+        return {row[0]: _evaluation(row) for row in rows}
+
+    def trials(self, first: int, n: int) -> list[TrialRow]:
+        """Return `n` trials from number `first` on."""
+        query = "SELECT id, point, restart, asked_at FROM trial WHERE id >= ? AND id < ? ORDER BY id"
+        return [TrialRow(*row) for row in self._query(query, first, first + n)]
+
+    def pending(self) -> list[TrialRow]:
+        """Return trials that were handed out and not told yet."""
+        query = """SELECT id, point, restart, asked_at FROM trial
+            WHERE id NOT IN (SELECT trial FROM evaluation WHERE seq IS NOT NULL) ORDER BY id"""
+        return [TrialRow(*row) for row in self._query(query)]
+
+    def losses(self) -> list[LossRow]:
+        """Return evaluations that were begun and lost, in their order."""
+        return [
+            LossRow(*row) for row in self._query("SELECT trial, reason, worker, at FROM loss ORDER BY rowid")
+        ]
+
+    def _query(self, query: str, *values: Any) -> Iterator[Any]:
+        try:
+            yield from self._connection.execute(query, values)
+        except sqlite3.Error as error:
+            raise unusable(self.path, error, "read") from error
+
+
+def _evaluation(row: Any) -> EvaluationRow:
+    trial, value, violation, reason, traceback, seconds, told_at, worker, started_at = row
+    return EvaluationRow(
+        trial,
+        _number(value),
+        violation,
+        reason,
+        traceback,
+        _number(seconds),
+        _number(told_at),
+        worker,
+        _number(started_at),
+    )
+
+
+def _number(value: float | None) -> float:
+    """Turn NULL back into the NaN as which SQLite cannot keep it."""
+    return math.nan if value is None else value

@@ -1,0 +1,56 @@
+"""What is written of trials and their evaluations."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+
+class TrialRow(NamedTuple):
+    """A trial that was handed out: its point as a row of bytes, and when (seconds since 1970)."""
+
+    id: int
+    point: bytes
+    restart: int
+    asked_at: float
+
+
+class EvaluationRow(NamedTuple):
+    """What came of one trial, in the user's sign.
+
+    Attributes
+    ----------
+    trial : int
+        Number of the trial.
+    value, violation : float
+        NaN and infinite for a failure.
+    reason, traceback : str or None
+        Why it failed, in one line and in full.
+    seconds : float
+        How long the objective took; NaN if not known.
+    told_at : float
+        Seconds from the start of the run to the tell; NaN before the tell.
+    worker : str or None
+        Who evaluated it.
+    started_at : float
+        When the evaluation began, in seconds since 1970; NaN if not known.
+    """
+
+    trial: int
+    value: float
+    violation: float
+    reason: str | None = None
+    traceback: str | None = None
+    seconds: float = math.nan
+    told_at: float = math.nan
+    worker: str | None = None
+    started_at: float = math.nan
+
+
+class LossRow(NamedTuple):
+    """An evaluation that came to nothing through no fault of its own, and was begun again."""
+
+    trial: int
+    reason: str
+    worker: str | None
+    at: float

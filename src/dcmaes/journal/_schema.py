@@ -1,0 +1,159 @@
+"""The tables, and how the database is opened: never over something else, never with half of them."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+# "dcma" in ASCII: says in the header of the database whose it is.
+APPLICATION_ID = 0x64636D61
+VERSION = 1
+# How long a reader or writer waits for another one's transaction.
+_PATIENCE = 10.0
+
+TABLES = """
+CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE sitting (
+    id INTEGER PRIMARY KEY, pid INTEGER NOT NULL, host TEXT NOT NULL, started REAL NOT NULL, ended REAL,
+    limits TEXT NOT NULL, versions TEXT NOT NULL, stop_reason TEXT, message TEXT, optimizer_time REAL
+);
+CREATE TABLE ask (
+    seq INTEGER PRIMARY KEY, n INTEGER, first_trial INTEGER NOT NULL, n_trials INTEGER NOT NULL
+);
+CREATE TABLE trial (
+    id INTEGER PRIMARY KEY, point BLOB NOT NULL, restart INTEGER NOT NULL, asked_at REAL NOT NULL
+);
+CREATE TABLE evaluation (
+    trial INTEGER PRIMARY KEY REFERENCES trial (id), value REAL, violation REAL NOT NULL, reason TEXT,
+    traceback TEXT, seconds REAL, told_at REAL, worker TEXT, started_at REAL, written_at REAL NOT NULL,
+    seq INTEGER UNIQUE
+);
+CREATE TABLE loss (trial INTEGER NOT NULL, reason TEXT NOT NULL, worker TEXT, at REAL NOT NULL);
+CREATE TABLE snapshot (id INTEGER PRIMARY KEY CHECK (id = 1), seq INTEGER NOT NULL, data BLOB NOT NULL);
+"""
+
+
+class StoreError(RuntimeError):
+    """A store that cannot be used: in use by another process, not readable, or not writable.
+
+    >>> import dcmaes as dc
+    >>> dc.store.read("no-such-run.db")
+    Traceback (most recent call last):
+    dcmaes.journal._schema.StoreError: the store 'no-such-run.db' does not exist
+    """
+
+
+def connect(path: Path, *, is_writing: bool) -> sqlite3.Connection:
+    """Return a connection to the database at `path`, or raise StoreError; readers never change it.
+
+    A writer gets a new database if there is none, or an empty file; tables are made by `create_tables`.
+    """
+    if not is_writing and not path.exists():
+        raise StoreError(f"the store {str(path)!r} does not exist")
+    if path.is_dir():
+        raise StoreError(f"the store {str(path)!r} is a folder; give the path of a file in it")
+    if is_writing and not path.parent.is_dir():
+        raise StoreError(
+            f"the store {str(path)!r} cannot be made: there is no folder {str(path.absolute().parent)!r}"
+        )
+    try:
+        connection = _open(path, is_writing)
+    except sqlite3.Error as error:
+        raise unusable(path, error) from error
+    try:
+        _check(connection, path, is_writing)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Make all tables; inside a transaction, so that there are all of them or none."""
+    for statement in TABLES.split(";"):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def is_empty(connection: sqlite3.Connection) -> bool:
+    """Tell whether the database has no tables yet."""
+    (n_tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    return int(n_tables) == 0
+
+
+def unusable(path: Path, error: Exception, doing: str = "used") -> StoreError:
+    """Return the error that says what is wrong with a store in words."""
+    text = str(error)
+    hints = {
+        "disk is full": "the disk is full; what was written before is intact, make room and resume",
+        "readonly": "it is read-only; give a path that can be written",
+        "disk i/o error": "the disk refused (full, over quota, or gone); what was written before is intact",
+        "unable to open": "it cannot be opened; check that the folder and the file can be read and written",
+        "not a database": "it is not a store of dcmaes but some other file; give another path",
+        "malformed": "it is damaged (cut off or overwritten); restore a copy of it",
+        "locked": "another process has locked it",
+    }
+    hint = next((hint for sign, hint in hints.items() if sign in text.lower()), text)
+    return StoreError(f"the store {str(path)!r} cannot be {doing}: {hint} (SQLite: {text})")
+
+
+def _open(path: Path, is_writing: bool) -> sqlite3.Connection:
+    uri = path.absolute().as_uri()
+    connection = _connect(f"{uri}?mode={'rwc' if is_writing else 'ro'}")
+    try:
+        connection.execute("PRAGMA schema_version").fetchone()
+    except sqlite3.OperationalError:
+        connection.close()
+        # Without the right to write beside the file, it can be read only if no log is left beside it.
+        if is_writing or Path(f"{path}-wal").exists():
+            raise
+        connection = _connect(f"{uri}?immutable=1")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect(uri: str) -> sqlite3.Connection:
+    return sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+
+
+def _check(connection: sqlite3.Connection, path: Path, is_writing: bool) -> None:
+    """Raise StoreError unless this is a whole store of ours, or (for a writer) nothing at all yet."""
+    try:
+        if is_empty(connection):
+            if _pragma(connection, "application_id") not in (0, APPLICATION_ID) or not is_writing:
+                raise StoreError(f"the store {str(path)!r} has nothing in it")
+            return
+        application, version = _pragma(connection, "application_id"), _pragma(connection, "user_version")
+        if application != APPLICATION_ID:
+            raise StoreError(
+                f"{str(path)!r} is not a store of dcmaes but some other database: give another path"
+            )
+        if version != VERSION:
+            raise StoreError(
+                f"the store {str(path)!r} has version {version}; this library reads version {VERSION}"
+            )
+        if is_writing and (found := _pragma(connection, "quick_check(1)")) != "ok":
+            raise sqlite3.DatabaseError(f"malformed: {found}")
+    except sqlite3.Error as error:
+        raise unusable(path, error) from error
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> Any:
+    return connection.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the name of a new file survive a power cut, where the system can."""
+    if os.name == "posix":
+        with suppress(OSError):
+            handle = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)

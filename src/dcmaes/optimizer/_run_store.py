@@ -1,0 +1,284 @@
+"""A run and its store: what is written when, and how a run goes on from what was written."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dcmaes.journal import Ask, EvaluationRow, Journal, LossRow, Reader, Snapshot, StoreError, TrialRow
+from dcmaes.optimizer import _persistence
+from dcmaes.optimizer._archive import Archive, Entry, Status
+from dcmaes.optimizer._knowledge import Outstanding
+from dcmaes.optimizer._run import Run, Told
+from dcmaes.optimizer._saving import restore_run, run_to_dict, space_to_dict, strategy_to_dict
+from dcmaes.optimizer._settings import LIMITS, Settings
+from dcmaes.optimizer._trial import Outcome, Reading, Trial, freeze
+from dcmaes.space import Space
+
+# The optimizer's own work since the last snapshot, in seconds and in times of what a snapshot costs: going on
+# from a store takes about as long as the one, and snapshots take at most one part in the other of the time.
+_SNAPSHOT_SECONDS = 1.0
+_SNAPSHOT_SHARE = 20.0
+
+
+class RunStore:
+    """The store of a run: opened, compared with the run, brought to where it was, and written.
+
+    Parameters
+    ----------
+    path : path
+        The file; made if there is none.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.journal = Journal(Path(os.fspath(path)))
+        self._snapshot_cost = 0.0
+        self._work_at_snapshot = 0.0
+
+    def first_settings(self, given: Settings, is_seed_given: bool) -> Settings:
+        """Return the settings under which the run was begun: strategies start from the budget of then."""
+        if self.journal.is_new:
+            return given
+        reader = self.journal.reader
+        seed = given.seed if is_seed_given else reader.identity()["seed"]
+        return replace(given, seed=seed, **reader.sittings()[0].limits)
+
+    def attach(self, run: Run, given: Settings) -> None:
+        """Begin the store of a new run, or bring a fresh one to where the stored one was."""
+        limits = {name: getattr(given, name) for name in LIMITS}
+        if self.journal.is_new:
+            self.journal.begin(identity_of(run), limits, _versions())
+            return
+        reader = self.journal.reader
+        _compare(reader, run)
+        _restore(run, reader.snapshot(), reader, is_exact=True)
+        run.relimit(limits)
+        # What replaying the events under the first limits does not give is in the snapshot.
+        has_changed = limits != reader.sittings()[-1].limits
+        self.journal.begin({}, limits, _versions(), _snapshot(run) if has_changed else None)
+
+    def write_ask(self, run: Run, n: int | None, trials: Sequence[Trial], own_time: float) -> None:
+        """Write what was asked for; now and then, or when the clock or user code cut it short, a snapshot."""
+        now = time.time()
+        outs = [run.knowledge.outstanding[trial.id] for trial in trials]
+        rows = [TrialRow(out.trial.id, out.row, out.restart, now) for out in outs]
+        work = own_time - self._work_at_snapshot
+        is_due = work > max(_SNAPSHOT_SECONDS, _SNAPSHOT_SHARE * self._snapshot_cost)
+        if not (is_due or run.is_over()):
+            self.journal.write_ask(n, rows)
+            return
+        begun = time.perf_counter()
+        self.journal.write_ask(n, rows, _snapshot(run))
+        self._snapshot_cost, self._work_at_snapshot = time.perf_counter() - begun, own_time
+
+    def write_tell(self, told: Sequence[Told], told_at: float) -> None:
+        """Write what is about to be recorded."""
+        self.journal.write_tell([_evaluation_row(one, told_at) for one in told])
+
+    def keep(self, told: Told) -> None:
+        """Write a result that is to be told later."""
+        self.journal.keep(_evaluation_row(told, math.nan))
+
+    def kept(self) -> dict[int, EvaluationRow]:
+        """Return the results that were kept and never told, by trial."""
+        return self.journal.reader.kept()
+
+    def write_loss(self, trial: Trial, reason: str, worker: str | None) -> None:
+        """Write that an evaluation came to nothing and is made again."""
+        self.journal.write_loss(LossRow(trial.id, reason, worker, time.time()))
+
+    def close(self, run: Run, is_whole: bool, optimizer_time: float) -> None:
+        """Write how the sitting ended and, unless a change broke off in its middle, where the run is."""
+        if self.journal.is_closed:
+            return
+        try:
+            if is_whole:
+                self.journal.write_snapshot(_snapshot(run))
+            reason = None if run.stop is None else run.stop.reason.value
+            _, violation = run.standing(run.best())
+            self.journal.end(reason, run.message(violation), optimizer_time)
+        finally:
+            self.journal.close()
+
+
+def identity_of(run: Run) -> dict[str, Any]:
+    """Return what makes a run this one and no other, as plain data."""
+    return {
+        "space": space_to_dict(run.space),
+        "row_type": run.archive.codec.dtype.str,
+        "seed": run.settings.seed,
+        "direction": run.settings.direction,
+        "duplicates": run.settings.duplicates,
+        "strategy": strategy_to_dict(run.strategy),
+        "starts": [
+            {
+                "x": start.x.tolist(),
+                "value": None if start.reading is None else _plain(start.reading),
+                "total_violation": violation,
+            }
+            for start, violation in zip(run.starts, run.start_violations, strict=True)
+        ],
+        "has_constraints": len(run.constraints) > 0,
+        "created": time.time(),
+    }
+
+
+def stored_starts(identity: dict[str, Any], space: Space, *, is_total: bool) -> list[Any]:
+    """Return the starting points of a stored run as `x0`, with their total violation or as given."""
+    starts = []
+    for start in identity["starts"]:
+        point, told = space.decode(np.array(start["x"])), start["value"]
+        if told is not None:
+            violation = start["total_violation"] if is_total else told[1]
+            starts.append((point, Outcome(told[0], violation)))
+        else:
+            starts.append(point)
+    return starts
+
+
+def read_archive(
+    reader: Reader, space: Space, archive: Archive, sign: float, until: float = math.inf
+) -> None:
+    """Add to an archive what was told, up to event `until`."""
+    for trial, row in reader.told(until):
+        entry = Entry(
+            *(row.trial, sign * row.value, row.violation, Status.of(row.violation)),
+            *(trial.restart, row.seconds, row.told_at, False),
+        )
+        archive.append(trial.point, archive.codec.key(trial.point), entry, row.reason)
+
+
+def restore_for_reading(run: Run, reader: Reader, has_strategy: bool) -> None:
+    """Bring a fresh run to where the stored one is, near enough to be shown, without user code.
+
+    A run that has not the strategy of the stored one gets its evaluations all the same.
+    """
+    _restore(run, reader.snapshot() if has_strategy else None, reader, is_exact=False)
+    run.relimit(reader.sittings()[-1].limits)
+
+
+def _restore(run: Run, snapshot: Snapshot | None, reader: Reader, *, is_exact: bool) -> None:
+    """Go to the snapshot and replay what happened after it."""
+    after = 0
+    if snapshot is not None:
+        after = snapshot.seq
+        try:
+            data = _persistence.loads(snapshot.data)
+            read_archive(reader, run.space, run.archive, run.settings.sign, after)
+            restore_run(run, data)
+            run.settings = Settings(**data["settings"])
+        except (KeyError, IndexError, AttributeError, TypeError, ValueError) as error:
+            raise StoreError(f"the store {str(reader.path)!r} cannot be read: {error!r}") from error
+    settings = run.settings
+    run.settings = replace(settings, time_limit=None, on_error="penalize")
+    for event in reader.events(after):
+        if isinstance(event, EvaluationRow):
+            reading = Reading(event.value, event.violation, event.reason)
+            out = run.knowledge.outstanding[event.trial]
+            run.record(Told(out, reading, event.seconds), event.told_at)
+            run.time_before = event.told_at
+        elif is_exact:
+            _repeat(run, reader, event)
+        else:
+            _hand_out(run, reader.trials(event.first_trial, event.n_trials))
+    run.settings = settings
+
+
+def _repeat(run: Run, reader: Reader, ask: Ask) -> None:
+    """Ask as then, and make sure that the answer is the same."""
+    trials = run.ask(ask.n)
+    now = [(trial.id, run.knowledge.outstanding[trial.id].row) for trial in trials]
+    then = [(row.id, row.point) for row in reader.trials(ask.first_trial, ask.n_trials)]
+    if now != then:
+        versions = reader.sittings()[-1].versions
+        raise StoreError(
+            f"the run in {str(reader.path)!r} cannot be repeated: asking for trial {ask.first_trial} gives "
+            "other points than then. Constraints or a strategy that answer differently, or other versions, "
+            f"can be why (then {_listed(versions)}, now {_listed(_versions())}). Nothing is lost: "
+            "dcmaes.store.read(path).history has all evaluations, which a new run takes as x0"
+        )
+
+
+def _hand_out(run: Run, rows: Sequence[TrialRow]) -> None:
+    codec = run.archive.codec
+    points = run.space.decode_many(codec.coded(row.point for row in rows)) if rows else []
+    for row, point in zip(rows, points, strict=True):
+        trial = Trial(row.id, freeze(point))
+        run.knowledge.hand_out(Outstanding(trial, row.point, codec.key(row.point), row.restart))
+        run.next_id = row.id + 1
+
+
+def _snapshot(run: Run) -> bytes:
+    return _persistence.dumps(run_to_dict(run))
+
+
+def _evaluation_row(told: Told, told_at: float) -> EvaluationRow:
+    reading = told.reading
+    return EvaluationRow(
+        told.out.trial.id,
+        reading.value,
+        reading.violation,
+        reading.reason,
+        reading.traceback,
+        told.seconds,
+        told_at,
+        told.worker,
+        told.started_at,
+    )
+
+
+def _compare(reader: Reader, run: Run) -> None:
+    """Raise ValueError, naming what differs, unless the run is the stored one."""
+    then, now = reader.identity(), json.loads(json.dumps(identity_of(run)))
+    differences = [
+        f"{name} is {now[name]!r} here and {then[name]!r} there"
+        for name in ("seed", "direction", "duplicates")
+        if now[name] != then[name]
+    ]
+    if then["space"] is not None and (found := Space.from_dict(then["space"]).differences(run.space)):
+        differences.insert(0, "space: " + "; ".join(found))
+    if now["strategy"] != then["strategy"]:
+        differences.append(f"strategy is {_named(now['strategy'])} here and {_named(then['strategy'])} there")
+    if now["starts"] != then["starts"]:
+        differences.append(
+            f"x0 has {len(now['starts'])} points here, {len(then['starts'])} there, or other values"
+        )
+    if now["has_constraints"] != then["has_constraints"]:
+        differences.append("constraints are given here or there, not both")
+    if differences:
+        raise ValueError(
+            f"the run in the store {str(reader.path)!r} is another one: {'; '.join(differences)}. "
+            f"Give the arguments of that run (or use dcmaes.resume), or another path for a new run"
+        )
+
+
+def _plain(reading: Reading) -> list[float | None]:
+    """Return value and violation, None where there is no value: NaN is not equal to itself."""
+    return [None if math.isnan(reading.value) else reading.value, reading.violation]
+
+
+def _named(strategy: dict[str, Any]) -> str:
+    options = strategy["options"]
+    return strategy["name"] if options is None else f"{strategy['name']} with {options}"
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "dcmaes": str(import_module("dcmaes").__version__),
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def _listed(versions: dict[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in versions.items())

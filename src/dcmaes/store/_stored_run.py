@@ -1,0 +1,199 @@
+"""A stored run in the user's terms."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dcmaes.journal import EvaluationRow, Reader, Sitting
+from dcmaes.optimizer import History, Optimizer, Result, StopReason, rebuild
+from dcmaes.space import Space
+from dcmaes.strategies import Strategy
+
+
+class Pending(NamedTuple):
+    """A trial that is out for evaluation, since when in seconds since 1970."""
+
+    id: int
+    point: Any
+    since: float
+
+
+class Span(NamedTuple):
+    """One evaluation in time: who made it, from when to when in seconds since 1970, and what came of it."""
+
+    id: int
+    worker: str
+    started: float
+    ended: float
+    status: str
+
+
+class Failure(NamedTuple):
+    """An evaluation that failed: why in one line, where in the code if that is known, and who made it."""
+
+    id: int
+    point: Any
+    reason: str
+    traceback: str | None
+    worker: str | None
+
+
+class Loss(NamedTuple):
+    """An evaluation that came to nothing because its worker did, and was begun again."""
+
+    id: int
+    reason: str
+    worker: str | None
+    at: float
+
+
+class StoredRun:
+    """A run as it stands in its store.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    space : Space
+        What is searched.
+    settings : dict
+        "budget", "seed", "direction", "time_limit", "target", "duplicates", "on_error", "strategy" (a dict of
+        "name" and "options"), "has_constraints", "versions" (of dcmaes, numpy and python), "created" (in
+        seconds since 1970). Limits and versions are those of the last sitting.
+    history : History
+        Every evaluation.
+    pending : tuple of Pending
+        The trials that are out, oldest first.
+    sittings : tuple of Sitting
+        The processes that worked on it, one after the other.
+    is_running : bool
+        Whether one of them is at work.
+    started, updated : float
+        When the run began, and when something was last written, in seconds since 1970.
+    timeline : tuple of Span
+        The evaluations of which it is known who made them, in the order in which they were told.
+    failures : tuple of Failure
+        The evaluations that failed.
+    losses : tuple of Loss
+        The evaluations that had to be begun again.
+    """
+
+    def __init__(self, reader: Reader, space: Space | None, strategy: Strategy[Any] | None) -> None:
+        self.path = reader.path
+        self.is_running = reader.is_locked
+        self.sittings: tuple[Sitting, ...] = tuple(reader.sittings())
+        self._lacks_strategy = strategy is None and reader.identity()["strategy"]["options"] is None
+        self._optimizer: Optimizer = rebuild(reader, space, strategy)
+        self.space: Space = self._optimizer.space
+        self.history: History = self._optimizer.history
+        self.settings = _settings(reader, self.sittings[-1])
+        self.pending = tuple(
+            Pending(trial.id, trial.point, row.asked_at)
+            for trial, row in zip(self._optimizer.pending, reader.pending(), strict=True)
+        )
+        told = list(reader.evaluations())
+        self.timeline = tuple(_span(row) for row in told if row.worker is not None)
+        self.failures = tuple(self._failures(told))
+        self.losses = tuple(Loss(*row) for row in reader.losses())
+        self.started = self.settings["created"]
+        self.updated = reader.last_write()
+
+    @property
+    def stop_reason(self) -> StopReason | None:
+        """Why the run stopped; None if it goes on, or was killed."""
+        stopped = self._stopped
+        return None if stopped is None else next(r for r in StopReason if r.value == stopped.stop_reason)
+
+    @property
+    def message(self) -> str:
+        """The same in one line, with the number that fired, or how far the run is."""
+        return self._optimizer.result().message if self._stopped is None else str(self._stopped.message)
+
+    def result(self) -> Result:
+        """Return the run as `minimize` returns it.
+
+        Value, point and history are exact. Distribution and interactions are exact for a run that was ended;
+        for one that goes on or was killed, what was evaluated in its last second is learned from once more,
+        which may come out slightly differently.
+        """
+        return self._result
+
+    @cached_property
+    def _result(self) -> Result:
+        if self._lacks_strategy:
+            name = self.settings["strategy"]["name"]
+            raise ValueError(
+                f"the run in {str(self.path)!r} used a strategy of your own, {name!r}: pass strategy= to read"
+            )
+        spent = max((sitting.optimizer_time or 0.0 for sitting in self.sittings), default=0.0)
+        result = self._optimizer.result()
+        return replace(result, stop_reason=self.stop_reason, message=self.message, optimizer_time=spent)
+
+    def _failures(self, told: list[EvaluationRow]) -> Iterator[Failure]:
+        n_given = len(self.history) - len(told)
+        for i, row in enumerate(told, start=n_given):
+            if row.reason is not None:
+                yield Failure(row.trial, self.history[i].point, row.reason, row.traceback, row.worker)
+
+    @property
+    def _stopped(self) -> Sitting | None:
+        last = self.sittings[-1]
+        return last if last.stop_reason is not None else None
+
+    def __repr__(self) -> str:
+        return f"<StoredRun {str(self.path)!r}: {self.message}>"
+
+
+def read(
+    path: str | os.PathLike[str], *, space: Space | None = None, strategy: Strategy[Any] | None = None
+) -> StoredRun:
+    """Return what is in the store at `path`, as of now; the file is not changed, and no code of it is run.
+
+    Parameters
+    ----------
+    path : path
+        A file that `minimize(..., store=path)` wrote or is writing.
+    space : Space
+        Needed if the choices of the space are not plain data.
+    strategy : strategy
+        Needed, for distribution and interactions, if the run used a strategy object of your own.
+
+    Raises
+    ------
+    StoreError
+        If there is no such file, or it is something else or damaged.
+
+    Examples
+    --------
+    >>> import dcmaes as dc, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "run.db")
+    >>> result = dc.minimize(sum, dc.Space.binary(4), budget=8, seed=0, store=path)
+    >>> run = dc.store.read(path)
+    >>> run.settings["budget"], len(run.history), run.is_running
+    (8, 8, False)
+    >>> run.result().fun == result.fun
+    True
+    """
+    reader = Reader.open(Path(os.fspath(path)))
+    try:
+        with reader.at_once():
+            return StoredRun(reader, space, strategy)
+    finally:
+        reader.close()
+
+
+def _settings(reader: Reader, last: Sitting) -> dict[str, Any]:
+    identity = reader.identity()
+    kept = ("seed", "direction", "duplicates", "strategy", "has_constraints", "created")
+    return {**last.limits, **{key: identity[key] for key in kept}, "versions": last.versions}
+
+
+def _span(row: EvaluationRow) -> Span:
+    status = "ok" if row.violation <= 0.0 else "infeasible" if row.violation < math.inf else "failed"
+    return Span(row.trial, str(row.worker), row.started_at, row.started_at + row.seconds, status)
