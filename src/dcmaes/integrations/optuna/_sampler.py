@@ -1,0 +1,297 @@
+"""The sampler: what Optuna asks, answered from the stored trials."""
+
+from __future__ import annotations
+
+import math
+import threading
+import warnings
+import zlib
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler, TPESampler
+from optuna.study import Study, StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from dcmaes._validation import FloatArray, check_integer
+from dcmaes.integrations.optuna._parameters import ParameterSpace
+from dcmaes.integrations.optuna._replay import Replay
+from dcmaes.integrations.optuna._trials import CONSTRAINTS_KEY, Ledger, violation
+from dcmaes.strategies import Strategy, make_strategy
+
+# The best so many points of earlier studies are tried first.
+_N_WARM = 5
+# Studies, and search spaces of one study, for which what was learned is kept in memory.
+_N_REMEMBERED = 8
+
+
+class _Memory:
+    """What was learned from one study; all of it can be had again from the storage."""
+
+    def __init__(self, storage: Any) -> None:
+        # Keeps the storage alive, so that its identity in the key of this memory stays unique.
+        self.storage = storage
+        self.ledger = Ledger()
+        self.replays: list[tuple[dict[str, BaseDistribution], Replay]] = []
+
+
+class DcmaesSampler(BaseSampler):
+    """Sample the parameters of an Optuna study with a strategy of this library.
+
+    All parameters are sampled together, whatever their kind: integers and floats with steps or logarithmic,
+    and categorical ones. What is learned depends on the stored trials alone, in the order of their
+    completion: studies can be stopped and loaded, and shared by workers in threads, processes and machines.
+    Nothing but the trials themselves is stored.
+
+    Parameters
+    ----------
+    seed : int, optional
+        Seed of all randomness. A study with one worker that is stopped, loaded and continued with a sampler
+        of the same seed gets the trials that it would have got without the stop.
+    search_space : dict of str to distribution, optional
+        The parameters to sample together. By default those that all complete trials of the study have in
+        common, which leaves the trials before the first completion to the `independent_sampler`.
+    strategy : str or strategy
+        "auto", the name of a strategy, or an object that obeys the strategy protocol.
+    independent_sampler : BaseSampler, optional
+        What samples parameters that are not in the search space, as in conditional spaces; by default a
+        `TPESampler`.
+    constraints_func : callable, optional
+        Takes a finished trial and returns a sequence of numbers, of which positive ones are violations.
+        Constraints that the objective sets by `Trial.set_constraint` are obeyed as well.
+    n_startup_trials : int
+        How many trials must be complete before the strategy draws; until then points are uniform.
+    consider_pruned_trials : bool
+        Whether to learn from pruned trials, by the last value they reported; else they count as failed.
+        Failed trials are ignored.
+    warm_start : Study, sequence of Study, or sequence of FrozenTrial
+        Earlier studies of similar objectives: their best points are tried first (five in all) and the search
+        starts around them. Their values are not used, so they need not be on the same scale.
+    warn_independent_sampling : bool
+        Whether to warn, once for each parameter, when a parameter is sampled independently though trials are
+        complete.
+    budget : int
+        How many trials the strategy should reckon with.
+
+    Examples
+    --------
+    >>> import optuna
+    >>> from dcmaes.integrations.optuna import DcmaesSampler
+    >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
+    >>> def objective(trial):
+    ...     n, act = trial.suggest_int("n", -5, 5), trial.suggest_categorical("act", ["relu", "gelu"])
+    ...     return n**2 + (act == "relu")
+    >>> study = optuna.create_study(sampler=DcmaesSampler(seed=0))
+    >>> study.optimize(objective, n_trials=22)
+    >>> study.best_params == {"n": 0, "act": "gelu"}
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        seed: int | None = None,
+        search_space: Mapping[str, BaseDistribution] | None = None,
+        strategy: str | Strategy[Any] = "auto",
+        independent_sampler: BaseSampler | None = None,
+        constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
+        n_startup_trials: int = 0,
+        consider_pruned_trials: bool = True,
+        warm_start: Study | Sequence[Study] | Sequence[FrozenTrial] = (),
+        warn_independent_sampling: bool = True,
+        budget: int = 1000,
+    ) -> None:
+        self._seed = None if seed is None else check_integer("seed", seed, low=0)
+        self._search_space = None if search_space is None else _check_search_space(search_space)
+        self._strategy = make_strategy(strategy)
+        self._independent_sampler = independent_sampler or TPESampler(seed=self._seed)
+        self._constraints_func = constraints_func
+        self._n_startup_trials = check_integer("n_startup_trials", n_startup_trials, low=0)
+        self._considers_pruned = consider_pruned_trials
+        self._warm_start = _read_warm_start(warm_start)
+        self._warns = warn_independent_sampling
+        self._budget = check_integer("budget", budget, low=1)
+        self._draw_seed = _fresh_seed() if self._seed is None else [self._seed]
+        self._warned: set[str] = set()
+        self._forget()
+
+    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
+        """Return the parameters to sample together: those given, or those of all complete trials."""
+        if self._search_space is None:
+            with self._lock:
+                found = self._read(study).ledger.search_space
+        else:
+            found = self._search_space
+        return {name: distribution for name, distribution in found.items() if not distribution.single()}
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """Return values of all parameters of the search space."""
+        _check_single_objective(study)
+        if not search_space:
+            return {}
+        with self._lock:
+            memory = self._read(study)
+            replay = self._replay(study, memory, search_space)
+            if memory.ledger.n_complete < self._n_startup_trials:
+                x = replay.draw_uniform(trial.number, self._draw_seed)
+            else:
+                x = replay.propose(trial.number, memory.ledger.running, self._draw_seed)
+            return replay.space.decode(x)
+
+    def sample_independent(
+        self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        """Return a value of a parameter that is not in the search space."""
+        _check_single_objective(study)
+        if self._warns and param_name not in self._warned:
+            self._warn(study, trial, param_name)
+        return self._independent_sampler.sample_independent(study, trial, param_name, param_distribution)
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        """Prepare a trial."""
+        self._independent_sampler.before_trial(study, trial)
+
+    def after_trial(
+        self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
+    ) -> None:
+        """Store the constraints of a trial that is about to be finished."""
+        if self._constraints_func is not None and state in (TrialState.COMPLETE, TrialState.PRUNED):
+            constraints = None
+            try:
+                constraints = _check_constraints(self._constraints_func(trial))
+            finally:
+                study._storage.set_trial_system_attr(trial._trial_id, CONSTRAINTS_KEY, constraints)
+        self._independent_sampler.after_trial(study, trial, state, values)
+
+    def reseed_rng(self) -> None:
+        """Draw new seeds, as Optuna wants when several workers begin with copies of one sampler."""
+        self._draw_seed = _fresh_seed()
+        self._independent_sampler.reseed_rng()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What was learned is in the storage, which is not for a sampler to carry around.
+        dropped = ("_lock", "_memories")
+        return {name: value for name, value in vars(self).items() if name not in dropped}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._lock = threading.RLock()
+        self._memories: OrderedDict[tuple[Any, ...], _Memory] = OrderedDict()
+
+    def _read(self, study: Study) -> _Memory:
+        """Return what is known of the study, brought up to date."""
+        storage = study._storage
+        # Hyperband shows a sampler one bracket of the trials at a time.
+        key = (id(storage), study._study_id, getattr(study, "_bracket_id", None))
+        memory = self._memories.pop(key, None) or _Memory(storage)
+        self._memories[key] = memory
+        if len(self._memories) > _N_REMEMBERED:
+            self._memories.popitem(last=False)
+        memory.ledger.read(study.get_trials(deepcopy=False))
+        return memory
+
+    def _replay(self, study: Study, memory: _Memory, search_space: dict[str, BaseDistribution]) -> Replay:
+        """Return the strategy in this search space after all trials in the ledger."""
+        replay = next((replay for space, replay in memory.replays if space == search_space), None)
+        if replay is None:
+            replay = self._new_replay(study, search_space)
+            memory.replays = [*memory.replays[1 - _N_REMEMBERED :], (dict(search_space), replay)]
+        replay.learn(memory.ledger)
+        return replay
+
+    def _new_replay(self, study: Study, search_space: dict[str, BaseDistribution]) -> Replay:
+        space = ParameterSpace(search_space)
+        return Replay(
+            strategy=self._strategy,
+            space=space,
+            start=_start(self._warm_start, space),
+            budget=self._budget,
+            state_seed=[zlib.crc32(study.study_name.encode())] if self._seed is None else [self._seed],
+            sign=_sign(study),
+            considers_pruned=self._considers_pruned,
+        )
+
+    def _warn(self, study: Study, trial: FrozenTrial, name: str) -> None:
+        with self._lock:
+            n_complete = self._read(study).ledger.n_complete
+        if n_complete == 0:
+            return
+        self._warned.add(name)
+        why = "not all complete trials have it with this distribution"
+        if self._search_space is not None:
+            why = "it is not in `search_space`"
+        warnings.warn(
+            f"parameter {name!r} of trial {trial.number} is sampled independently by "
+            f"{self._independent_sampler}, because {why}; `warn_independent_sampling=False` is silent",
+            stacklevel=4,
+        )
+
+
+def _check_search_space(search_space: Mapping[str, BaseDistribution]) -> dict[str, BaseDistribution]:
+    for name, distribution in search_space.items():
+        if not isinstance(distribution, BaseDistribution):
+            raise TypeError(f"search_space[{name!r}] must be a distribution of Optuna, got {distribution!r}")
+    return dict(search_space)
+
+
+def _check_single_objective(study: Study) -> None:
+    if len(study.directions) > 1:
+        raise ValueError(
+            f"DcmaesSampler is for studies of one objective, this one has {len(study.directions)}; "
+            "use NSGAIISampler"
+        )
+
+
+def _check_constraints(constraints: Any) -> tuple[float, ...]:
+    values = tuple(float(value) for value in constraints)
+    if any(math.isnan(value) for value in values):
+        raise ValueError(f"constraints_func must return numbers, got NaN in {constraints!r}")
+    return values
+
+
+def _sign(study: Study) -> float:
+    return -1.0 if study.direction == StudyDirection.MAXIMIZE else 1.0
+
+
+def _fresh_seed() -> list[int]:
+    return [int(word) for word in np.random.SeedSequence().generate_state(4)]
+
+
+def _read_warm_start(
+    warm_start: Study | Sequence[Study] | Sequence[FrozenTrial],
+) -> list[list[Mapping[str, Any]]]:
+    """Return the parameters of the complete trials of each earlier study, best first."""
+    if isinstance(warm_start, Study):
+        warm_start = [warm_start]
+    items: list[Any] = list(warm_start)
+    if all(isinstance(item, FrozenTrial) for item in items):
+        return [_ranked(items, 1.0)] if items else []
+    if not all(isinstance(item, Study) for item in items):
+        raise TypeError(f"warm_start must be studies, or trials of one study, got {warm_start!r}")
+    return [_ranked(study.get_trials(deepcopy=False), _sign(study)) for study in items]
+
+
+def _ranked(trials: Sequence[FrozenTrial], sign: float) -> list[Mapping[str, Any]]:
+    complete = [trial for trial in trials if trial.state == TrialState.COMPLETE and trial.value is not None]
+    complete.sort(key=lambda trial: (violation(trial), sign * (trial.value or 0.0)))
+    return [trial.params for trial in complete]
+
+
+def _start(groups: Sequence[Sequence[Mapping[str, Any]]], space: ParameterSpace) -> FloatArray:
+    """Return the best points of earlier studies that are in the space, the studies taking turns: (k, d)."""
+    found: dict[bytes, FloatArray] = {}
+    depth = max((len(group) for group in groups), default=0)
+    for rank in range(depth):
+        for group in groups:
+            x = space.encode(group[rank]) if rank < len(group) else None
+            if x is not None and len(found) < _N_WARM:
+                found.setdefault(x.tobytes(), x)
+    return np.array(list(found.values())).reshape(-1, space.sites.dimension)
