@@ -11,13 +11,14 @@ export OPENBLAS_NUM_THREADS := 1
 export XDG_CACHE_HOME := $(CURDIR)/$(VENV)/cache
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/cache/matplotlib
 
-.PHONY: help demo test check lint types layers docs bench-setup bench-quick clean
+.PHONY: help demo test check lint types layers docs postgres bench-setup bench-quick clean
 
 help:
 	@echo "make demo         set up and run an optimization to look at"
 	@echo "make test         set up and run all tests, but those marked soak"
 	@echo "make check        lint, types, layering and the build of the documentation"
 	@echo "make docs         build the documentation in docs/_build/html"
+	@echo "make postgres     install the database server that some tests start (Debian; asks for root)"
 	@echo "make bench-quick  run every optimizer of the benchmark briefly: does everything work?"
 	@echo "make clean        remove everything that these commands made"
 
@@ -45,7 +46,7 @@ demo: $(VENV)/.runtime
 	@$(BIN)/python -m dcmaes.demo
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -q -n $(JOBS) -m "not soak"
+	$(BIN)/python -m pytest -q -n $(JOBS) -m "not soak" -rN -rfE
 
 check: lint types layers docs
 
@@ -62,6 +63,11 @@ layers: $(VENV)/.check
 docs: $(VENV)/.check
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+# Tests that need a database server start their own from these programs; without them they are skipped.
+postgres:
+	command -v initdb || ls /usr/lib/postgresql/*/bin/initdb || \
+	    $$(test $$(id -u) = 0 || echo sudo) apt-get install --yes --no-install-recommends postgresql
 
 bench-setup: $(VENV)/.bench
 

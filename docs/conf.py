@@ -43,5 +43,15 @@ def _leave_prose_alone(app: Any, doctree: nodes.document) -> None:
             reference.replace_self(reference.children)
 
 
+def _keep_equation_numbers(app: Any, doctree: nodes.document) -> None:
+    """Hand numbered formulas on as they are: what Sphinx puts around long ones allows no number."""
+    for formula in doctree.findall(nodes.math_block):
+        text = formula.astext()
+        if r"\tag{" in text:
+            formula.children = [nodes.Text(rf"\[{text}\]")]
+            formula["nowrap"] = formula["no-wrap"] = True
+
+
 def setup(app: Any) -> None:
     app.connect("doctree-read", _leave_prose_alone)
+    app.connect("doctree-read", _keep_equation_numbers)

@@ -12,12 +12,11 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_it_finds_a_good_design_and_shows_it():
+def test_it_shows_what_was_found():
     page = io.StringIO()
     result = demo(stream=page)
     text = page.getvalue()
     assert result.nfev == 300
-    assert result.fun < 2000  # the optimum is 1,901.64, and the best of 300 random designs is above 2,200
     assert f"{result.fun:,.2f}" in text
     assert "known optimum   1,901.64" in text
     assert "Budget of 300 evaluations used." in text
@@ -26,6 +25,12 @@ def test_it_finds_a_good_design_and_shows_it():
     assert sum(line.startswith("  ") and " tubes of " in line for line in text.splitlines()) == 10
     assert "\033" not in text
     assert max(len(line) for line in text.splitlines()) <= 110
+
+
+def test_it_finds_good_designs():
+    # The optimum is 1,901.64; the median of the best of 300 random designs is above 2,400.
+    costs = [demo(seed=seed, stream=io.StringIO()).fun for seed in range(5)]
+    assert sorted(costs)[2] < 2050
 
 
 def test_headings_are_bold_on_a_terminal_unless_it_is_asked_not_to_be(monkeypatch):

@@ -24,11 +24,11 @@ class Evaluations:
     x : array of shape (n, d)
         Coded points.
     value : array of shape (n,)
-        Values to be minimized; NaN where there is none (a failure, or a point excluded by a cheap constraint).
+        Values to be minimized; NaN where there is none (a failure, or a point that a constraint excludes).
     violation : array of shape (n,)
         Total constraint violation: 0 where feasible, infinite where the evaluation failed.
     is_repeat : bool array of shape (n,)
-        Whether the point had been evaluated before, so that telling it again cost nothing; by default none had.
+        Whether the point had been evaluated before, so that telling it again cost nothing; none by default.
 
     >>> told = Evaluations(np.zeros((3, 1)), np.array([2.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0]))
     >>> told.order()
@@ -48,7 +48,7 @@ class Evaluations:
         return len(self.value)
 
     def order(self) -> IntArray:
-        """Return positions, best first: feasible by value, infeasible by violation, failures last, ties as told."""
+        """Return positions, best first: feasible by value, others by violation, failures last, ties as told."""
         return np.lexsort((self.value, self.violation))
 
     def take(self, rows: slice | IntArray) -> Evaluations:
@@ -91,7 +91,7 @@ class Known(Protocol):
         """Coded points out for evaluation, shape (k, d)."""
 
     def contains(self, x: FloatArray) -> NDArray[np.bool_]:
-        """Tell for each row of `x` whether it was evaluated, is out for evaluation, or is known to be excluded."""
+        """Tell for each row of `x` whether it was evaluated, is out for evaluation, or is excluded."""
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,8 @@ class Strategy(Protocol[State]):
     """A way to move a distribution over the sites of a space towards good points.
 
     A strategy object holds options only and is never changed; everything learned is in the state, a frozen
-    dataclass that each update replaces. Randomness comes from the generator passed in, so that the same seed and
-    the same results told in the same order give the same points, bit for bit.
+    dataclass that each update replaces. Randomness comes from the generator passed in, so that the same seed
+    and the same results told in the same order give the same points, bit for bit.
     """
 
     @property
@@ -141,7 +141,7 @@ class Strategy(Protocol[State]):
         """Return `n` coded points drawn from the search distribution, shape (n, d)."""
 
     def update(self, state: State, told: Evaluations) -> State:
-        """Return the state after learning from `told`: any number of points, also ones that were never sampled."""
+        """Return the state after learning from `told`: any number of points, sampled or not."""
 
     def convergence(self, state: State) -> str | None:
         """Return why the search has converged, quoting the number that fired, or None while it has not."""
@@ -153,7 +153,7 @@ class Strategy(Protocol[State]):
         """Return the present search distribution."""
 
     def interactions(self, state: State) -> FloatArray:
-        """Return the strength with which each pair of sites interacts, symmetric, shape (d, d), zero diagonal."""
+        """Return how strongly each pair of sites interacts, symmetric, shape (d, d), zero diagonal."""
 
     def options(self) -> Mapping[str, Any]:
         """Return the options as plain data, enough to build an equal strategy."""
