@@ -48,7 +48,7 @@ class Evaluations:
         return len(self.value)
 
     def order(self) -> IntArray:
-        """Return positions, best first: feasible by value, infeasible by violation, failures; ties as told."""
+        """Return positions, best first: feasible by value, others by violation, failures; ties as told."""
         return np.lexsort((self.value, self.violation))
 
     def take(self, rows: slice | IntArray) -> Evaluations:
