@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dcmaes.cli._outputs import output_folder
 from dcmaes.cli._process import Finished, ProcessGroups
 from dcmaes.cli._template import Template, fill_arguments, show_value
 from dcmaes.cli._values import JsonKey, LastNumber, NoValueError, Printed, ValueReader
@@ -147,15 +148,6 @@ class CommandObjective:
         else:
             with tempfile.TemporaryDirectory(prefix="dcmaes-", ignore_cleanup_errors=True) as name:
                 yield None, Path(name)
-
-
-def output_folder(outputs: Path, trial_id: int) -> Path:
-    """Return the folder that has what a trial printed.
-
-    >>> output_folder(Path("run.db.outputs"), 12).as_posix()
-    'run.db.outputs/000012'
-    """
-    return outputs / f"{trial_id:06d}"
 
 
 class _Evaluation:

@@ -22,8 +22,8 @@ _TICK_SECONDS = 0.1
 _CHUNK = 65536
 
 
-class InterruptedProcessError(RuntimeError):
-    """The program was ended because the run is over."""
+class InterruptedProcessError(KeyboardInterrupt):
+    """The program was ended because the run is over: no failure of its own, and never recorded as one."""
 
 
 class CappedOutput:

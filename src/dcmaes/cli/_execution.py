@@ -1,0 +1,173 @@
+"""Carrying out a specification."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import dcmaes as dc
+from dcmaes.cli._command import CommandObjective
+from dcmaes.cli._errors import SpecError
+from dcmaes.cli._outputs import outputs_folder
+from dcmaes.cli._spec import Spec
+
+_PATIENCE = 1.0
+
+
+def override(spec: Spec, workers: int | None, store: Path | None, **settings: Any) -> Spec:
+    """Return the specification with what the command line says in place of what the file says."""
+    changed = {name: value for name, value in settings.items() if value is not None}
+    spec = replace(spec, settings={**spec.settings, **changed})
+    if workers is not None:
+        spec = replace(spec, workers=workers)
+    return spec if store is None else replace(spec, store=store)
+
+
+def check_program(spec: Spec) -> None:
+    """Raise `SpecError` for a program that is not there, before a budget is spent on finding out."""
+    if spec.command is None or spec.command.arguments[0].placeholders:
+        return
+    program = example_command(spec, example_point(spec))[0]
+    if shutil.which(program) is None:
+        raise SpecError(
+            f"the program {program!r} is not there, or cannot be executed", spec.path, ("command",)
+        )
+
+
+def example_point(spec: Spec, seed: int = 0) -> Any:
+    """Return a point of the space that satisfies the constraints, if one is found soon."""
+    import numpy as np
+
+    points = spec.space.sample(np.random.default_rng(seed), 1000)
+    constraints = spec.settings["constraints"]
+    allowed = (point for point in points if all(constraint(point) <= 0 for constraint in constraints))
+    return next(allowed, points[0])
+
+
+def example_command(spec: Spec, point: Mapping[str, Any]) -> list[str]:
+    """Return the argument list for a point; what only an evaluation knows is left as it is in the file."""
+    if spec.command is None:
+        raise SpecError("there is no command in it", spec.path)
+    return spec.command.fill({**_any_values(spec), **point})
+
+
+def execute(spec: Spec, *, has_store: bool, progress: bool, signals: Signals) -> dc.Result:
+    """Run a specification to its end and return the result.
+
+    Parameters
+    ----------
+    spec : Spec
+        What to do.
+    has_store : bool
+        Whether to write the run to its store.
+    progress : bool
+        Whether to show how far it is.
+    signals : Signals
+        What ends the run early.
+    """
+    search = dc.minimize if spec.direction == "minimize" else dc.maximize
+    store: dict[str, Any] = {"store": spec.store} if has_store else {}
+    with _objective(spec, has_store, signals) as (objective, workers), signals.caught():
+        return search(objective, spec.space, **spec.settings, **workers, **store, progress=progress)
+
+
+class Signals:
+    """What Ctrl-C and a request to terminate do.
+
+    Ctrl-C is the business of the run itself. SIGTERM and SIGHUP are passed on to it as two of them, with a
+    second in between for whatever it has to finish.
+
+    Attributes
+    ----------
+    received : int or None
+        The first signal that came, of those two.
+    """
+
+    def __init__(self) -> None:
+        self.received: int | None = None
+        self.on_terminate: Callable[[], None] = lambda: None
+        self._is_over = threading.Event()
+        self._main = threading.main_thread().ident or 0
+
+    @contextmanager
+    def caught(self) -> Iterator[None]:
+        """Catch signals in the body."""
+        before = {number: signal.signal(number, self._handle) for number in (signal.SIGTERM, signal.SIGHUP)}
+        try:
+            yield
+        finally:
+            self._is_over.set()
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.received is None:
+            self.received = number
+            threading.Thread(target=self._interrupt, daemon=True).start()
+
+    def _interrupt(self) -> None:
+        self.on_terminate()
+        while not self._is_over.is_set():
+            signal.pthread_kill(self._main, signal.SIGINT)
+            self._is_over.wait(_PATIENCE)
+
+
+def note(text: str) -> None:
+    """Write a line to standard error, whatever has become of it."""
+    try:
+        print(f"dcmaes: {text}", file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        return
+
+
+@contextmanager
+def _objective(spec: Spec, has_store: bool, signals: Signals) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Give the objective, and the arguments of `minimize` that say where it is evaluated."""
+    if spec.command is None:
+        arguments: dict[str, Any] = {"workers": spec.workers}
+        if spec.timeout is not None:
+            arguments["evaluation_timeout"] = spec.timeout
+        yield spec.load_objective(), arguments
+        return
+    objective = CommandObjective(
+        spec.command, spec.folder.resolve(), outputs_folder(spec.store) if has_store else None
+    )
+    signals.on_terminate = objective.close
+    # Threads are enough: each waits for a process of its own.
+    with ThreadPoolExecutor(spec.workers, thread_name_prefix="dcmaes-worker") as executor:
+        try:
+            yield objective, {"executor": executor, "workers": spec.workers}
+        finally:
+            objective.close()
+            executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _any_values(spec: Spec) -> dict[str, Any]:
+    """Return a value for every placeholder."""
+    folder = spec.folder.resolve()
+    return {"trial": 0, "folder": str(folder), "spec_folder": str(folder)}
+
+
+def prepare(store: Path, *, is_quiet: bool) -> None:
+    """Say that a run is gone on with, or set aside what an older run of that name has left behind."""
+    store.parent.mkdir(parents=True, exist_ok=True)
+    outputs = outputs_folder(store)
+    if store.exists():
+        if not is_quiet:
+            note(f"going on with the run in {store}")
+        return
+    if outputs.exists() and any(outputs.iterdir()):
+        number = 1
+        while (older := outputs.with_name(f"{outputs.name}.{number}")).exists():
+            number += 1
+        outputs.rename(older)
+        note(f"{outputs} is from another run and is now {older}")

@@ -1,0 +1,364 @@
+"""The commands."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import click
+
+import dcmaes as dc
+from dcmaes.cli._durations import read_duration
+from dcmaes.cli._errors import ExitCode, SpecError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_EPILOG = """\b
+Exit codes: 0 done; 1 nothing feasible found; 2 wrong usage or specification;
+3 the store cannot be used; 130 interrupted; 143 terminated."""
+
+
+class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A length of time on the command line."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return seconds."""
+        try:
+            return read_duration("it", value)
+        except (TypeError, ValueError) as error:
+            self.fail(str(error), param, ctx)
+
+
+class Failure(click.ClickException):
+    """An error that ends the program with a code of its own."""
+
+    def __init__(self, message: str, code: ExitCode) -> None:
+        super().__init__(message)
+        self.code = code
+
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]
+        """The code with which the program ends."""
+        return int(self.code)
+
+
+@contextlib.contextmanager
+def reporting() -> Iterator[None]:
+    """Turn the errors that users can cause into a line and an exit code."""
+    from dcmaes.store import StoreError
+
+    try:
+        yield
+    except SpecError as error:
+        raise Failure(str(error), ExitCode.BAD_INPUT) from error
+    except StoreError as error:
+        raise Failure(str(error), ExitCode.BAD_STORE) from error
+
+
+def _run_options(command: F) -> F:
+    """Add the options of commands that run something."""
+    options = [
+        click.option("--workers", type=click.IntRange(1), help="Evaluations to keep going at once."),
+        click.option("--budget", type=click.IntRange(1), help="Evaluations that may be made in all."),
+        click.option("--time-limit", type=Duration(), help="Stop after this time: seconds, 90s, 30m, 1h30m."),
+        click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
+        click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=_EPILOG
+)
+@click.version_option(dc.__version__, prog_name="dcmaes")
+def main() -> None:
+    """Tune programs and functions over binary, integer, ordinal, categorical and continuous variables.
+
+    Begin with `dcmaes init`, which writes a specification to fill in.
+    """
+
+
+@main.command(short_help="Write an example specification.")
+@click.argument("path", type=_FILE, default=Path("dcmaes.toml"))
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+def init(path: Path, force: bool) -> None:
+    """Write a commented specification to PATH, to be changed to your needs."""
+    from dcmaes.cli._example import example
+
+    try:
+        with path.open("w" if force else "x", encoding="utf-8") as file:
+            file.write(example(path.name, path.stem))
+    except FileExistsError:
+        raise Failure(f"{path} is there already; --force replaces it", ExitCode.BAD_INPUT) from None
+    except OSError as error:
+        raise Failure(f"{path} cannot be written: {error.strerror}", ExitCode.BAD_INPUT) from None
+    click.echo(f"wrote {path}; now: dcmaes check {path}, then dcmaes minimize {path}")
+
+
+@main.command(short_help="Look for mistakes in a specification.")
+@click.argument("spec", type=_FILE)
+@click.option("--try", "is_trial", is_flag=True, help="Also evaluate one point, and show what came of it.")
+def check(spec: Path, is_trial: bool) -> None:
+    """Look for mistakes in SPEC without running anything."""
+    from dcmaes.cli._checking import describe_spec, try_once
+    from dcmaes.cli._execution import check_program
+    from dcmaes.cli._spec import read_spec
+
+    with reporting():
+        found = read_spec(spec)
+        check_program(found)
+        if found.objective is not None:
+            found.load_objective()
+        click.echo(describe_spec(found))
+        if is_trial and not try_once(found, click.echo):
+            sys.exit(ExitCode.NO_RESULT)
+
+
+@main.command(short_help="Run a specification.")
+@click.argument("spec", type=_FILE)
+@_run_options
+@click.option("--seed", type=click.IntRange(0), help="The same seed gives the same points.")
+@click.option("--strategy", help="How to search.")
+@click.option("--store", type=_FILE, help="Where to write the run.")
+@click.option("--no-store", is_flag=True, help="Write nothing: a run that ends early is lost.")
+def minimize(
+    spec: Path,
+    workers: int | None,
+    budget: int | None,
+    time_limit: float | None,
+    quiet: bool,
+    as_json: bool,
+    seed: int | None,
+    strategy: str | None,
+    store: Path | None,
+    no_store: bool,
+) -> None:
+    """Run what SPEC says; options come before what is in the file.
+
+    If the run is in its store already, go on with it.
+    """
+    from dcmaes.cli._execution import override
+    from dcmaes.cli._spec import check_strategy, read_spec
+
+    if strategy is not None:
+        try:
+            check_strategy("--strategy", strategy)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from None
+    with reporting():
+        found = read_spec(spec)
+        changed = override(
+            found, workers, store, budget=budget, time_limit=time_limit, seed=seed, strategy=strategy
+        )
+        if changed.settings["budget"] is None:
+            raise SpecError("budget is missing: say how many evaluations may be made, or use --budget", spec)
+        _execute(changed, has_store=not no_store, quiet=quiet, as_json=as_json)
+
+
+@main.command(short_help="Go on with a run that stopped.")
+@click.argument("store", type=_FILE)
+@click.option("--spec", type=_FILE, help="The specification; by default the one beside STORE that names it.")
+@_run_options
+def resume(
+    store: Path,
+    spec: Path | None,
+    workers: int | None,
+    budget: int | None,
+    time_limit: float | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Go on with the run in STORE where it stopped: same seed, strategy and limits.
+
+    Evaluations that were under way are made again first.
+    """
+    from dcmaes.cli._execution import override
+    from dcmaes.cli._targets import find_spec, find_store
+    from dcmaes.store import read
+    from dcmaes.strategies import make_strategy
+
+    with reporting():
+        path = find_store(store)
+        run = read(path)
+        found = find_spec(store, spec)
+        told = run.settings
+        changed = override(
+            found,
+            workers,
+            path,
+            budget=budget or told["budget"],
+            time_limit=time_limit or told["time_limit"],
+            strategy=make_strategy(told["strategy"]["name"], told["strategy"]["options"]),
+            seed=told["seed"],
+        )
+        _execute(changed, has_store=True, quiet=quiet, as_json=as_json)
+
+
+@main.command(short_help="Show how far a run is, live.")
+@click.argument("store", type=_FILE)
+@click.option("--once", is_flag=True, help="Print how it stands now, and end.")
+@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
+def status(store: Path, once: bool, as_json: bool) -> None:
+    """Show how far the run in STORE is; live in a terminal while it goes on, until Ctrl-C."""
+    from dcmaes.cli._answers import to_json
+    from dcmaes.cli._status import describe_state, follow, read_standing, status_to_dict
+    from dcmaes.cli._targets import find_store
+    from dcmaes.progress import describe
+    from dcmaes.store import read
+
+    with reporting():
+        path = find_store(store)
+        run = read(path)
+        if as_json:
+            click.echo(to_json(status_to_dict(run)))
+        elif run.is_running and sys.stdout.isatty() and not once:
+            with contextlib.suppress(KeyboardInterrupt):
+                follow(path)
+        else:
+            click.echo(f"{path}: {describe_state(run)}")
+            click.echo(describe(read_standing(run)).strip())
+
+
+@main.command(short_help="Print the best point as JSON.")
+@click.argument("store", type=_FILE)
+@click.option("--value", "form", flag_value="value", help="Print the value only.")
+@click.option("--point", "form", flag_value="point", help="Print the point only, as JSON.")
+@click.option("--command", "form", flag_value="command", help="Print the command line with the best point.")
+@click.option("--spec", type=_FILE, help="For --command: the specification, if it is not beside STORE.")
+def best(store: Path, form: str | None, spec: Path | None) -> None:
+    """Print the best point of the run in STORE as JSON."""
+    from dcmaes.cli._answers import best_to_dict, to_json
+    from dcmaes.cli._execution import example_command
+    from dcmaes.cli._targets import find_spec, find_store
+    from dcmaes.store import read
+
+    with reporting():
+        result = read(find_store(store)).result()
+        found = best_to_dict(result)
+        if found is None:
+            raise Failure(f"{store}: no evaluation gave a value yet", ExitCode.NO_RESULT)
+        if form == "command":
+            click.echo(shlex.join(example_command(find_spec(store, spec), result.x)))
+        else:
+            click.echo(repr(result.fun) if form == "value" else to_json(found["point"] if form else found))
+        if not result.success:
+            sys.exit(ExitCode.NO_RESULT)
+
+
+@main.command(short_help="Write all evaluations to CSV, JSON or Parquet.")
+@click.argument("store", type=_FILE)
+@click.option(
+    "--csv", "csv_path", type=click.Path(path_type=Path, allow_dash=True), help="- is standard output."
+)
+@click.option(
+    "--json", "json_path", type=click.Path(path_type=Path, allow_dash=True), help="- is standard output."
+)
+@click.option("--parquet", "parquet_path", type=_FILE, help="Needs pip install dcmaes[parquet].")
+def export(store: Path, csv_path: Path | None, json_path: Path | None, parquet_path: Path | None) -> None:
+    """Write every evaluation of the run in STORE to files."""
+    from dcmaes.cli._answers import write_csv, write_json
+    from dcmaes.cli._targets import find_store
+    from dcmaes.store import read
+
+    if csv_path is None and json_path is None and parquet_path is None:
+        raise click.UsageError("say where to: --csv PATH, --json PATH or --parquet PATH")
+    with reporting():
+        run = read(find_store(store))
+    try:
+        if csv_path is not None:
+            with click.open_file(str(csv_path), "w", encoding="utf-8") as file:
+                write_csv(run.history, run.space.names, file)
+        if json_path is not None:
+            with click.open_file(str(json_path), "w", encoding="utf-8") as file:
+                write_json(run.history, file)
+        if parquet_path is not None:
+            run.history.to_frame().to_parquet(parquet_path)
+    except ImportError as error:
+        raise Failure(f"{error}; pip install dcmaes[parquet]", ExitCode.BAD_INPUT) from None
+    except BrokenPipeError:
+        raise  # the reader of `dcmaes export ... | head` has what it wanted
+    except OSError as error:
+        raise Failure(f"{error.filename} cannot be written: {error.strerror}", ExitCode.BAD_INPUT) from None
+
+
+@main.command(short_help="Write an HTML report with pictures.")
+@click.argument("store", type=_FILE)
+@click.option("--html", "path", type=_FILE, help="Where to write it; by default beside STORE.")
+@click.option("--title", help="What the report is called.")
+def report(store: Path, path: Path | None, title: str | None) -> None:
+    """Write a report of the run in STORE: one HTML file with pictures and all evaluations."""
+    from dcmaes.cli._outputs import read_outputs
+    from dcmaes.cli._targets import find_store
+    from dcmaes.report import write_html
+    from dcmaes.store import read
+
+    with reporting():
+        found = find_store(store)
+        path = path or found.with_suffix(".html")
+        try:
+            write_html(read(found), path, title=title or found.name, outputs=read_outputs(found))
+        except OSError as error:
+            raise Failure(f"{path} cannot be written: {error.strerror}", ExitCode.BAD_INPUT) from None
+        click.echo(f"wrote {path}")
+
+
+_PASSED_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False, "help_option_names": []}
+
+
+@main.command(
+    context_settings=_PASSED_ON, short_help="Compare optimizers on benchmarks.", add_help_option=False
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def bench(arguments: tuple[str, ...]) -> None:
+    """Compare optimizers on the benchmark suites: `dcmaes bench --help`."""
+    from dcmaes.bench.__main__ import main as run
+
+    sys.exit(run(arguments))
+
+
+@main.command(context_settings=_PASSED_ON, short_help="Show a search at work.", add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def demo(arguments: tuple[str, ...]) -> None:
+    """Show a search at work: the design of a heat exchanger."""
+    from dcmaes.demo import main as run
+
+    sys.exit(run(arguments))
+
+
+def _execute(spec: Any, *, has_store: bool, quiet: bool, as_json: bool) -> NoReturn:
+    from dcmaes.cli._answers import describe_result, exit_code, result_to_dict, to_json
+    from dcmaes.cli._execution import Signals, check_program, execute, prepare
+
+    check_program(spec)
+    if has_store:
+        prepare(spec.store, is_quiet=quiet)
+    signals = Signals()
+    store = spec.store if has_store else None
+    try:
+        result = execute(spec, has_store=has_store, progress=not quiet, signals=signals)
+    except KeyboardInterrupt:
+        result = _interrupted(store)
+    except dc.EvaluationError as error:
+        click.echo(f"Error: {error}", err=True)
+        result = error.result
+    except ValueError as error:
+        # The file has been checked: what is left to be wrong is that the store holds another run.
+        raise Failure(str(error), ExitCode.BAD_STORE) from error
+    click.echo(to_json(result_to_dict(result, store)) if as_json else describe_result(result, store))
+    sys.exit(exit_code(result) if signals.received is None else ExitCode.TERMINATED)
+
+
+def _interrupted(store: Path | None) -> dc.Result:
+    """Return what is known of a run that was ended at once: what its store has."""
+    if store is None or not store.exists():
+        raise Failure("interrupted, and nothing was stored", ExitCode.INTERRUPTED)
+    return dc.store.read(store).result()
