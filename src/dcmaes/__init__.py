@@ -11,6 +11,7 @@ from dcmaes.optimizer import (
     Trial,
     maximize,
     minimize,
+    resume,
 )
 from dcmaes.space import Binary, Categorical, Float, Integer, Ordinal, Space
 
@@ -30,6 +31,7 @@ __all__ = [
     "Trial",
     "maximize",
     "minimize",
+    "resume",
     "store",
 ]
 

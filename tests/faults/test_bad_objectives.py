@@ -146,13 +146,15 @@ def test_a_callback_that_raises_loses_nothing():
     assert isinstance(caught.value.__cause__, RuntimeError)
 
 
-def test_an_objective_that_cannot_be_sent_is_recorded():
-    with ProcessPoolExecutor(1) as pool:
-        result = dc.minimize(
-            lambda x: 1.0, SPACE, budget=4, seed=0, executor=pool, workers=2, strategy="random"
-        )
-    assert (result.nfev, result.n_failures) == (4, 4)
-    assert "pickle" in result.history[0].reason
+def test_an_objective_that_cannot_be_sent_is_an_error_before_anything_is_spent():
+    with (
+        ProcessPoolExecutor(1) as pool,
+        pytest.raises(dc.EvaluationError, match=r"not carry out a single evaluation: .*pickle") as caught,
+    ):
+        dc.minimize(lambda x: 1.0, SPACE, budget=4, seed=0, executor=pool, workers=2, strategy="random")
+    assert caught.value.result.nfev == 0
+    with pytest.raises(TypeError, match=r"cannot be sent to worker processes .*pickle"):
+        dc.minimize(lambda x: 1.0, SPACE, budget=4, seed=0, workers=2, strategy="random")
 
 
 class Breaking(Executor):

@@ -208,9 +208,10 @@ def test_progress_writes_lines_and_the_message(capsys):
 
 
 def test_an_exception_is_sent_back_as_it_is_where_it_can_be():
-    reading, seconds = measure_remotely(lambda x: 1 / x, 0)
-    assert type(reading.error) is ZeroDivisionError
-    assert seconds >= 0.0
-    reading, _ = measure_remotely(fail_on_odd, np.array([1]))
+    measurement = measure_remotely(lambda x: 1 / x, 0)
+    assert type(measurement.reading.error) is ZeroDivisionError
+    assert "lambda x: 1 / x" in measurement.reading.traceback
+    assert measurement.seconds >= 0.0
+    reading = measure_remotely(fail_on_odd, np.array([1])).reading
     assert type(reading.error) is RuntimeError
     assert str(reading.error) == "Unsendable: odd: 1"

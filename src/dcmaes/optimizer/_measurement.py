@@ -1,53 +1,89 @@
-"""Calling the objective: here, or in the workers of an executor."""
+"""Calling the objective, and what can do that."""
 
 from __future__ import annotations
 
+import math
+import os
 import pickle
+import socket
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, Executor, Future, wait
 from typing import Any, NamedTuple, Protocol
 
-from dcmaes.optimizer._trial import Reading, Trial, describe, read, thaw
+from dcmaes.optimizer._interrupts import Interrupts
+from dcmaes.optimizer._trial import Reading, Trial, describe, failure, read, thaw
 
 Objective = Callable[[Any], Any]
+# Called when an evaluation came to nothing and is begun again: with the trial, why, and the worker if known.
+LossListener = Callable[[Trial, str, str | None], None]
+# Through no fault of its own an evaluation may be lost so often; the next time it counts as failed.
+N_LOSSES = 1
 
 
 class Measurement(NamedTuple):
-    """What came of calling the objective, and how long that took in seconds."""
+    """What came of calling the objective.
+
+    Attributes
+    ----------
+    reading : Reading
+        What it returned.
+    seconds : float
+        How long it took; NaN if that is not known.
+    worker : str or None
+        Who called it.
+    started_at : float
+        When, in seconds since 1970; NaN if that is not known.
+    """
 
     reading: Reading
-    seconds: float
+    seconds: float = math.nan
+    worker: str | None = None
+    started_at: float = math.nan
 
 
-def _argument(objective: Objective, trial: Trial) -> Any:
-    """Return what the objective is called with: a point of its own, or the trial if it asks for that."""
-    return trial if getattr(objective, "takes_trial", False) else thaw(trial.point)
-
-
-def measure(objective: Objective, point: Any) -> Measurement:
+def measure(objective: Objective, argument: Any) -> Measurement:
     """Call the objective; an exception is a reading like any other, only KeyboardInterrupt passes.
 
     >>> measure(lambda x: 1 / x, 0).reading.reason
     'ZeroDivisionError: division by zero'
     """
-    begun = time.perf_counter()
+    started_at, begun = time.time(), time.perf_counter()
     told: Any
     try:
-        told = objective(point)
+        told = objective(argument)
     except (Exception, SystemExit) as error:  # a training script may well call sys.exit
         told = error
     seconds = time.perf_counter() - begun
-    return Measurement(read(told), seconds)
+    return Measurement(read(told), seconds, name_worker(), started_at)
 
 
-def measure_remotely(objective: Objective, point: Any) -> Measurement:
+def measure_remotely(objective: Objective, argument: Any) -> Measurement:
     """Do the same in a worker: the reading holds nothing that cannot be sent back."""
-    reading, seconds = measure(objective, point)
-    if reading.error is not None:
-        reading = reading._replace(error=_sendable(reading.error))
-    return Measurement(reading, seconds)
+    measurement = measure(objective, argument)
+    reading = measurement.reading
+    if reading.error is None:
+        return measurement
+    return measurement._replace(reading=reading._replace(error=_sendable(reading.error)))
+
+
+def argument_of(objective: Objective, trial: Trial) -> Any:
+    """Return what the objective is called with: a point of its own, or the trial if it asks for that."""
+    return trial if getattr(objective, "takes_trial", False) else thaw(trial.point)
+
+
+def name_worker() -> str:
+    """Return a name for whoever calls this: machine, process and thread."""
+    thread = threading.current_thread()
+    process = f"{socket.gethostname()}:{os.getpid()}"
+    return process if thread is threading.main_thread() else f"{process}:{thread.name}"
+
+
+def failed(reason: str, worker: str | None = None, started_at: float = math.nan) -> Measurement:
+    """Return the measurement of an evaluation that never came to an end."""
+    seconds = time.time() - started_at
+    return Measurement(failure(reason), seconds, worker, started_at)
 
 
 def _sendable(error: BaseException) -> BaseException:
@@ -60,14 +96,25 @@ def _sendable(error: BaseException) -> BaseException:
 
 
 class Evaluator(Protocol):
-    """Something that evaluates trials."""
+    """Something that evaluates trials.
+
+    An exception out of `collect` loses no result: what has come is returned by the next call.
+    """
 
     @property
     def n_running(self) -> int:
         """How many trials were submitted and not collected yet."""
 
+    @property
+    def n_slots(self) -> int:
+        """How many trials can be evaluated at the same time."""
+
+    @property
+    def n_free(self) -> int:
+        """How many more of them."""
+
     def submit(self, trial: Trial) -> None:
-        """Begin the evaluation of a trial."""
+        """Take on a trial, at once or when there is a free worker."""
 
     def collect(self) -> list[tuple[Trial, Measurement]]:
         """Wait for evaluations and return what came of them."""
@@ -75,18 +122,29 @@ class Evaluator(Protocol):
     def cancel(self) -> None:
         """Give up the evaluations that have not begun."""
 
+    def close(self, is_hasty: bool) -> None:
+        """Let go of the workers; in haste, without waiting for what they are doing."""
+
 
 class InlineEvaluator:
     """Evaluate one trial after the other, each when it is collected."""
 
-    def __init__(self, objective: Objective) -> None:
+    n_slots = 1
+
+    def __init__(self, objective: Objective, interrupts: Interrupts) -> None:
         self._objective = objective
+        self._interrupts = interrupts
         self._trials: deque[Trial] = deque()
 
     @property
     def n_running(self) -> int:
         """How many trials were submitted and not collected yet."""
         return len(self._trials)
+
+    @property
+    def n_free(self) -> int:
+        """One at a time is evaluated."""
+        return 1 - len(self._trials)
 
     def submit(self, trial: Trial) -> None:
         """Put a trial in the queue."""
@@ -95,58 +153,12 @@ class InlineEvaluator:
     def collect(self) -> list[tuple[Trial, Measurement]]:
         """Evaluate the next trial."""
         trial = self._trials.popleft()
-        return [(trial, measure(self._objective, _argument(self._objective, trial)))]
+        with self._interrupts.allowed():
+            return [(trial, measure(self._objective, argument_of(self._objective, trial)))]
 
     def cancel(self) -> None:
         """Empty the queue."""
         self._trials.clear()
 
-
-class ExecutorEvaluator:
-    """Evaluate trials in the workers of an executor, of which only `submit` is used.
-
-    Parameters
-    ----------
-    executor : concurrent.futures.Executor
-        Anything with its `submit`.
-    objective : callable
-        What to call with each point.
-    is_synchronous : bool
-        Whether to collect all evaluations together, in the order of their ids, instead of as they finish.
-    """
-
-    def __init__(self, executor: Executor, objective: Objective, is_synchronous: bool) -> None:
-        self._executor = executor
-        self._objective = objective
-        self._is_synchronous = is_synchronous
-        self._running: dict[Future[Measurement], Trial] = {}
-
-    @property
-    def n_running(self) -> int:
-        """How many trials were submitted and not collected yet."""
-        return len(self._running)
-
-    def submit(self, trial: Trial) -> None:
-        """Send a trial to the executor."""
-        argument = _argument(self._objective, trial)
-        future = self._executor.submit(measure_remotely, self._objective, argument)
-        self._running[future] = trial
-
-    def collect(self) -> list[tuple[Trial, Measurement]]:
-        """Wait for the first evaluations to finish, or for all of them."""
-        done, _ = wait(self._running, return_when=ALL_COMPLETED if self._is_synchronous else FIRST_COMPLETED)
-        finished = sorted(
-            ((self._running.pop(future), future) for future in done), key=lambda pair: pair[0].id
-        )
-        return [(trial, _outcome(future)) for trial, future in finished]
-
-    def cancel(self) -> None:
-        """Give up the evaluations that have not begun."""
-        self._running = {future: trial for future, trial in self._running.items() if not future.cancel()}
-
-
-def _outcome(future: Future[Measurement]) -> Measurement:
-    error = future.exception()
-    if isinstance(error, KeyboardInterrupt):
-        raise error
-    return future.result() if error is None else Measurement(read(error), float("nan"))
+    def close(self, is_hasty: bool) -> None:
+        """There are no workers to let go of."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +16,7 @@ from dcmaes._validation import check_integer
 from dcmaes.journal import StoreError
 from dcmaes.optimizer._constraints import Constraint, Constraints
 from dcmaes.optimizer._history import History, Record
+from dcmaes.optimizer._measurement import Measurement
 from dcmaes.optimizer._result import Result
 from dcmaes.optimizer._run import Run, Told
 from dcmaes.optimizer._run_store import RunStore
@@ -280,6 +282,34 @@ class Optimizer:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _tell_measured(self, trial: Trial, measurement: Measurement) -> None:
+        """Tell what an evaluator found."""
+        with self._lock:
+            self._record([self._as_told(trial, measurement)])
+
+    def _keep(self, trial: Trial, measurement: Measurement) -> None:
+        """Write what an evaluator found to the store, if there is one, to be told later."""
+        with self._lock:
+            if self._store is not None:
+                self._store.keep(self._as_told(trial, measurement))
+
+    def _kept(self) -> dict[Trial, Measurement]:
+        """Return what was kept in the store and never told."""
+        kept = {} if self._store is None else self._store.kept()
+        return {trial: kept[trial.id] for trial in self.pending if trial.id in kept}
+
+    def _note_loss(self, trial: Trial, reason: str, worker: str | None) -> None:
+        """Say that the evaluation of a trial was lost and is made again."""
+        with self._lock:
+            if self._store is not None:
+                self._store.write_loss(trial, reason, worker)
+        message = f"the evaluation of trial {trial.id} was lost and is made again: {reason}"
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+    def _as_told(self, trial: Trial, measurement: Measurement) -> Told:
+        reading, seconds, worker, started_at = measurement
+        return Told(self._run.knowledge.outstanding[trial.id], reading, seconds, worker, started_at)
 
     def _record(self, told: Sequence[Told]) -> None:
         """Write what was told to the store, then let it count."""

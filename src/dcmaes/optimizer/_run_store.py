@@ -19,6 +19,7 @@ from dcmaes.journal import Ask, EvaluationRow, Journal, LossRow, Reader, Snapsho
 from dcmaes.optimizer import _persistence
 from dcmaes.optimizer._archive import Archive, Entry, Status
 from dcmaes.optimizer._knowledge import Outstanding
+from dcmaes.optimizer._measurement import Measurement
 from dcmaes.optimizer._run import Run, Told
 from dcmaes.optimizer._saving import restore_run, run_to_dict, space_to_dict, strategy_to_dict
 from dcmaes.optimizer._settings import LIMITS, Settings
@@ -89,9 +90,12 @@ class RunStore:
         """Write a result that is to be told later."""
         self.journal.keep(_evaluation_row(told, math.nan))
 
-    def kept(self) -> dict[int, EvaluationRow]:
-        """Return the results that were kept and never told, by trial."""
-        return self.journal.reader.kept()
+    def kept(self) -> dict[int, Measurement]:
+        """Return the results that were kept and never told, by number of the trial."""
+        return {
+            number: Measurement(_reading(row), row.seconds, row.worker, row.started_at)
+            for number, row in self.journal.reader.kept().items()
+        }
 
     def write_loss(self, trial: Trial, reason: str, worker: str | None) -> None:
         """Write that an evaluation came to nothing and is made again."""
@@ -183,9 +187,8 @@ def _restore(run: Run, snapshot: Snapshot | None, reader: Reader, *, is_exact: b
     run.settings = replace(settings, time_limit=None, on_error="penalize")
     for event in reader.events(after):
         if isinstance(event, EvaluationRow):
-            reading = Reading(event.value, event.violation, event.reason)
             out = run.knowledge.outstanding[event.trial]
-            run.record(Told(out, reading, event.seconds), event.told_at)
+            run.record(Told(out, _reading(event), event.seconds), event.told_at)
             run.time_before = event.told_at
         elif is_exact:
             _repeat(run, reader, event)
@@ -220,6 +223,10 @@ def _hand_out(run: Run, rows: Sequence[TrialRow]) -> None:
 
 def _snapshot(run: Run) -> bytes:
     return _persistence.dumps(run_to_dict(run))
+
+
+def _reading(row: EvaluationRow) -> Reading:
+    return Reading(row.value, row.violation, row.reason, None, row.traceback)
 
 
 def _evaluation_row(told: Told, told_at: float) -> EvaluationRow:

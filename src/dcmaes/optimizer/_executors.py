@@ -1,0 +1,177 @@
+"""Evaluations in the workers of an executor that the user brings."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+
+from dcmaes.optimizer._interrupts import Interrupts
+from dcmaes.optimizer._measurement import (
+    N_LOSSES,
+    LossListener,
+    Measurement,
+    Objective,
+    argument_of,
+    failed,
+    measure_remotely,
+)
+from dcmaes.optimizer._trial import Trial, describe
+
+# How often to look which evaluations have begun, if they have a time limit, in seconds.
+_LOOK = 0.1
+
+
+class ExecutorEvaluator:
+    """Evaluate trials in the workers of an executor, of which only `submit` is used.
+
+    An evaluation that the executor lost (its worker died, nothing could be sent) is submitted once more; lost
+    again, it has failed. If not one evaluation has come back until then, that is an error: the executor does
+    not work, and nothing is spent. One that exceeds the time limit has failed; its worker cannot be stopped
+    from here, and is not used again until it is done.
+
+    Parameters
+    ----------
+    executor : concurrent.futures.Executor, or callable that returns one
+        A callable is called again when the executor is broken.
+    objective : callable
+        What to call with each point.
+    n_slots : int
+        How many trials to have in the executor at once.
+    timeout : float or None
+        How many seconds an evaluation may take.
+    on_loss : callable
+        Told of evaluations that are submitted again.
+    interrupts : Interrupts
+        What holds back Ctrl-C except while waiting.
+    """
+
+    def __init__(
+        self,
+        executor: Executor | Callable[[], Executor],
+        objective: Objective,
+        n_slots: int,
+        timeout: float | None,
+        on_loss: LossListener,
+        interrupts: Interrupts,
+    ) -> None:
+        self._make = executor if callable(executor) else None
+        self._executor = executor() if callable(executor) else executor
+        self._objective = objective
+        self.n_slots = n_slots
+        self._timeout = timeout
+        self._on_loss = on_loss
+        self._interrupts = interrupts
+        self._losses: Counter[int] = Counter()
+        self._has_worked = False
+        self._waiting: deque[Trial] = deque()
+        self._running: dict[Future[Measurement], Trial] = {}
+        self._begun: dict[Future[Measurement], float] = {}
+        self._hanging: list[Future[Measurement]] = []
+        self._finished: list[tuple[Trial, Measurement]] = []
+
+    @property
+    def n_running(self) -> int:
+        """How many trials were submitted and not collected yet."""
+        return len(self._running) + len(self._waiting) + len(self._finished)
+
+    @property
+    def n_free(self) -> int:
+        """How many more trials could be evaluated at the same time."""
+        self._hanging = [future for future in self._hanging if not future.done()]
+        return self.n_slots - self.n_running - len(self._hanging)
+
+    def submit(self, trial: Trial) -> None:
+        """Send a trial to the executor, now or when one comes back."""
+        self._waiting.append(trial)
+        self._start()
+
+    def collect(self) -> list[tuple[Trial, Measurement]]:
+        """Wait for the first evaluations to end, one way or the other."""
+        while not self._finished:
+            with self._interrupts.allowed():
+                done, _ = wait(self._running, self._patience(), FIRST_COMPLETED)
+            for future in sorted(done, key=lambda future: self._running[future].id):
+                self._finished += self._receive(future)
+            self._finished += self._give_up_late()
+            self._start()
+        finished, self._finished = self._finished, []
+        return sorted(finished, key=lambda pair: pair[0].id)
+
+    def cancel(self) -> None:
+        """Give up the evaluations that have not begun."""
+        self._waiting.clear()
+        self._running = {future: trial for future, trial in self._running.items() if not future.cancel()}
+
+    def close(self, is_hasty: bool) -> None:
+        """End the executor if it was made here."""
+        if self._make is not None:
+            self._executor.shutdown(wait=not is_hasty, cancel_futures=True)
+
+    def _start(self) -> None:
+        n_free = self.n_slots - len(self._running) - len(self._hanging)
+        for _ in range(min(n_free, len(self._waiting))):
+            argument = argument_of(self._objective, self._waiting[0])
+            try:
+                future = self._executor.submit(measure_remotely, self._objective, argument)
+            except BrokenExecutor:
+                if self._make is None:
+                    raise
+                self._executor = self._make()
+                future = self._executor.submit(measure_remotely, self._objective, argument)
+            self._running[future] = self._waiting.popleft()
+        if self._waiting and not self._running:
+            raise RuntimeError(
+                f"all {self.n_slots} workers of the executor have exceeded evaluation_timeout and still hang"
+            )
+
+    def _receive(self, future: Future[Measurement]) -> list[tuple[Trial, Measurement]]:
+        """Return what came back, or nothing if it was lost and is submitted again."""
+        trial = self._running.pop(future)
+        self._begun.pop(future, None)
+        error = future.exception() if not future.cancelled() else RuntimeError("the executor cancelled it")
+        if error is None:
+            self._has_worked = True
+            return [(trial, future.result())]
+        if isinstance(error, KeyboardInterrupt):
+            raise error
+        self._losses[trial.id] += 1
+        is_lost_again = self._losses[trial.id] > N_LOSSES
+        if not self._has_worked and (is_lost_again or not isinstance(error, BrokenExecutor)):
+            raise RuntimeError(
+                f"the executor could not carry out a single evaluation: {describe(error)}. Can the objective "
+                "be sent to its workers, and can they import what it needs?"
+            ) from error
+        if is_lost_again:
+            return [(trial, failed(f"lost by the executor, for the second time: {describe(error)}"))]
+        self._waiting.appendleft(trial)
+        self._on_loss(trial, describe(error), None)
+        return []
+
+    def _patience(self) -> float | None:
+        """Return how long to wait; what has begun is only seen by looking."""
+        if self._timeout is None:
+            return None
+        now = time.monotonic()
+        for future in self._running:
+            if future not in self._begun and (future.running() or future.done()):
+                self._begun[future] = now
+        left = min((begun + self._timeout - now for begun in self._begun.values()), default=math.inf)
+        return max(0.0, min(left, _LOOK if len(self._begun) < len(self._running) else math.inf))
+
+    def _give_up_late(self) -> list[tuple[Trial, Measurement]]:
+        """Give up evaluations that took too long; their workers are busy until they return."""
+        if self._timeout is None:
+            return []
+        now = time.monotonic()
+        late = [future for future, begun in self._begun.items() if begun + self._timeout <= now]
+        given_up = []
+        for future in late:
+            trial, started_at = self._running.pop(future), time.time() - (now - self._begun.pop(future))
+            future.cancel()
+            self._hanging.append(future)
+            reason = f"timed out: no answer after {self._timeout:g} s, and its worker cannot be stopped"
+            given_up.append((trial, failed(reason, None, started_at)))
+        return given_up

@@ -1,0 +1,187 @@
+"""The one evaluation loop, and what goes on around it: workers, interrupts, errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+from dcmaes._validation import check_integer, check_number
+from dcmaes.optimizer._executors import ExecutorEvaluator
+from dcmaes.optimizer._interrupts import Interrupts
+from dcmaes.optimizer._measurement import Evaluator, InlineEvaluator, Measurement, Objective
+from dcmaes.optimizer._optimizer import Optimizer
+from dcmaes.optimizer._progress import show_progress
+from dcmaes.optimizer._result import Result
+from dcmaes.optimizer._stopping import StopReason
+from dcmaes.optimizer._trial import Trial, describe
+
+
+class EvaluationError(RuntimeError):
+    """A run that ended in an error: what was evaluated until then is in `result`.
+
+    Attributes
+    ----------
+    result : Result
+        What is known, with the full history.
+
+    Examples
+    --------
+    >>> import dcmaes as dc
+    >>> try:
+    ...     dc.minimize(lambda x: 1 / 0, dc.Space.binary(3), budget=8, on_error="raise")
+    ... except dc.EvaluationError as error:
+    ...     print(error, error.result.nfev)
+    the evaluation of trial 0 failed: ZeroDivisionError: division by zero 1
+    """
+
+    def __init__(self, message: str, result: Result) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How to evaluate: where, how many at once, in rounds or not, and how long at most (see `minimize`)."""
+
+    executor: Executor | Callable[[], Executor] | None = None
+    workers: int | None = None
+    batch_size: int | None = None
+    evaluation_timeout: float | None = None
+    progress: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("workers", "batch_size"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, check_integer(name, getattr(self, name), low=1))
+        if self.evaluation_timeout is not None:
+            check_number("evaluation_timeout", self.evaluation_timeout, low=0.0)
+        has_submit = callable(getattr(self.executor, "submit", None))
+        if self.executor is not None and not has_submit and not callable(self.executor):
+            raise TypeError(
+                "executor must have a submit method like concurrent.futures.Executor, or be a callable that "
+                f"returns such an executor, got {self.executor!r}"
+            )
+
+    def make_evaluator(self, optimizer: Optimizer, objective: Objective, interrupts: Interrupts) -> Evaluator:
+        """Return what evaluates: here, in worker processes, or in the user's executor."""
+        common = (self.evaluation_timeout, optimizer._note_loss, interrupts)
+        if self.executor is not None:
+            least = self.batch_size or optimizer._run.search.batch_size
+            n_slots = self.workers or max(os.cpu_count() or 1, least)
+            return ExecutorEvaluator(self.executor, objective, n_slots, *common)
+        if self.evaluation_timeout is None and (self.workers or 1) == 1:
+            return InlineEvaluator(objective, interrupts)
+        from dcmaes.optimizer._workers import WorkersEvaluator
+
+        return WorkersEvaluator(objective, self.workers or 1, *common)
+
+
+def drive(optimizer: Optimizer, objective: Objective, effort: Effort) -> Result:
+    """Run the loop to its end, whatever ends it, close the store and return the result."""
+    run = optimizer._run
+    with optimizer, show_progress(optimizer, effort.progress), Interrupts() as interrupts:
+        if not callable(objective):
+            raise TypeError(f"objective must be callable with a point, got {objective!r}")
+        evaluator = effort.make_evaluator(optimizer, objective, interrupts)
+        is_hasty = True
+        try:
+            _evaluate_or_stop(optimizer, evaluator, effort.batch_size)
+            is_hasty = False
+        except Exception as error:
+            run.halt(StopReason.ERROR.stop(why=f"the run broke off with {describe(error)}"), error)
+            raise EvaluationError(run.message(0.0), optimizer.result()) from error
+        finally:
+            evaluator.close(is_hasty)
+    result = optimizer.result()
+    if result.stop_reason is StopReason.ERROR and run.settings.on_error == "raise":
+        raise EvaluationError(result.message, result) from run.error
+    return result
+
+
+def _evaluate_or_stop(optimizer: Optimizer, evaluator: Evaluator, batch_size: int | None) -> None:
+    """Run the loop; once interrupted, wait for what is under way; interrupted again, pass that on."""
+    loop = _Loop(optimizer, evaluator, batch_size)
+    try:
+        loop.run()
+    except KeyboardInterrupt:
+        run = optimizer._run
+        run.halt(StopReason.INTERRUPTED.stop(n_evaluations=run.n_told))
+        evaluator.cancel()
+        if evaluator.n_running:
+            message = f"interrupted: waiting for {evaluator.n_running} evaluations under way"
+            print(f"{message}; interrupt again to leave at once", file=sys.stderr, flush=True)
+        loop.run()
+        if run.stop is not None and run.stop.reason is StopReason.INTERRUPTED:
+            run.stop = StopReason.INTERRUPTED.stop(n_evaluations=run.n_told)
+
+
+class _Loop:
+    """Ask, evaluate and tell until the run is over and nothing is running any more.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        The run.
+    evaluator : Evaluator
+        What evaluates the trials.
+    batch_size : int or None
+        How many trials make a round, which begins when all of the last one are told, in the order of their
+        ids; None for no rounds.
+    """
+
+    def __init__(self, optimizer: Optimizer, evaluator: Evaluator, batch_size: int | None) -> None:
+        self._optimizer = optimizer
+        self._evaluator = evaluator
+        self._batch_size = batch_size
+        # What was out when an earlier sitting ended comes first, unless its result has come already.
+        self._round: dict[Trial, Measurement] = optimizer._kept()
+        self._asked = deque(trial for trial in optimizer.pending if trial not in self._round)
+
+    def run(self) -> None:
+        """Go on until the end."""
+        optimizer, evaluator = self._optimizer, self._evaluator
+        while True:
+            is_over = optimizer.should_stop() is not None
+            if self._batch_size is None or (evaluator.n_running == 0 and (is_over or not self._asked)):
+                self._tell_round()
+            if is_over or optimizer.should_stop() is not None:
+                evaluator.cancel()
+            elif self._batch_size is None:
+                self._keep_busy()
+            elif evaluator.n_running == 0:
+                self._begin_round(self._batch_size)
+            if evaluator.n_running == 0:
+                return
+            for trial, measurement in evaluator.collect():
+                self._take(trial, measurement)
+
+    def _keep_busy(self) -> None:
+        """Submit until no worker is free; one at a time, ask for what the strategy waits for."""
+        evaluator = self._evaluator
+        while (n_free := evaluator.n_free) > 0:
+            if not self._asked:
+                self._asked.extend(self._optimizer.ask(None if evaluator.n_slots == 1 else n_free))
+                if not self._asked:
+                    return
+            evaluator.submit(self._asked.popleft())
+
+    def _begin_round(self, batch_size: int) -> None:
+        for trial in self._asked or self._optimizer.ask(batch_size):
+            self._evaluator.submit(trial)
+        self._asked.clear()
+
+    def _take(self, trial: Trial, measurement: Measurement) -> None:
+        """Tell what came of a trial, or in a round keep it until all of the round can be told in order."""
+        if self._batch_size is None:
+            self._optimizer._tell_measured(trial, measurement)
+        else:
+            self._optimizer._keep(trial, measurement)
+            self._round[trial] = measurement
+
+    def _tell_round(self) -> None:
+        for trial in sorted(self._round, key=lambda trial: trial.id):
+            self._optimizer._tell_measured(trial, self._round.pop(trial))
