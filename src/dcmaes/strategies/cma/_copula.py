@@ -20,9 +20,10 @@ class Copula:
     Attributes
     ----------
     correlation : array of shape (l, l)
-        Correlation of the latent normals.
+        Covariance of the latent normals; its diagonal is 1 at each factorization and drifts from it until
+        the next.
     root : array of shape (l, l)
-        Its symmetric square root, as of the last factorization.
+        Symmetric square root of the correlation as of the last factorization.
     whitener : array of shape (n, n)
         Inverse square root of the correlation of the numeric steps as they come out on the sites.
     anisotropy : float
@@ -52,7 +53,7 @@ def factorize(correlation: FloatArray, fidelity: FloatArray) -> Copula:
     """
     values, vectors = _eigen(correlation)
     if values[0] <= SMALLEST_EIGENVALUE:
-        correlation = _unit_diagonal((vectors * values) @ vectors.T)
+        correlation, _ = unit_diagonal((vectors * values) @ vectors.T)
         values, vectors = _eigen(correlation)
     deviations = np.sqrt(values)
     n = len(fidelity)
@@ -68,10 +69,10 @@ def factorize(correlation: FloatArray, fidelity: FloatArray) -> Copula:
     return Copula(correlation, root, whitener, anisotropy)
 
 
-def _unit_diagonal(matrix: FloatArray) -> FloatArray:
-    deviation = np.sqrt(np.diag(matrix))
-    scaled: FloatArray = matrix / (deviation[:, None] * deviation)
-    return scaled
+def unit_diagonal(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return a covariance as correlation, shape (l, l), and standard deviations, shape (l,)."""
+    deviation = np.sqrt(np.maximum(np.diagonal(matrix), 1e-12))
+    return matrix / (deviation[:, None] * deviation), deviation
 
 
 def _eigen(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:

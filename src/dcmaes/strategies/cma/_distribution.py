@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
 from dcmaes.strategies.cma._copula import Copula
+from dcmaes.strategies.cma._latents import even_normals
 from dcmaes.strategies.cma._layout import Layout
 from dcmaes.strategies.cma._marginals import (
     Marginals,
@@ -17,6 +19,9 @@ from dcmaes.strategies.cma._marginals import (
     numeric_steps,
     one_hot,
 )
+
+# Steps have a length of about sqrt(n); one of n standard normals exceeds that by this much once in a million.
+LONGEST_EXCESS = 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +53,9 @@ class Residuals:
         The latent steps that these stand for: `white` correlated again.
     squared : array of shape (p, l)
         Squares of `white`.
+    is_foreign : bool array of shape (p,)
+        Points that the distribution would hardly draw, and whose steps were shortened: starting points,
+        results that come late, and points reflected at a bound away from a narrow valley.
     """
 
     displacement: FloatArray
@@ -55,14 +63,15 @@ class Residuals:
     white: FloatArray
     latent: FloatArray
     squared: FloatArray
+    is_foreign: NDArray[np.bool_]
 
 
 def draw(distribution: Distribution, n_points: int, rng: np.random.Generator) -> FloatArray:
     """Return coded points drawn from the distribution, shape (n_points, d)."""
     marginals, layout = distribution.marginals, distribution.layout
-    latents = rng.standard_normal((n_points, layout.n_latents))
+    latents = even_normals(n_points, layout.n_latents, rng)
     if distribution.copula is not None:
-        latents = latents @ distribution.copula.root  # (K6)
+        latents = latents @ distribution.copula.root  # (K7)
     n = len(marginals.mean)
     steps, uniforms = numeric_steps(marginals.numeric, latents[:, :n])
     steps += marginals.mean
@@ -78,10 +87,10 @@ def measure(distribution: Distribution, x: FloatArray) -> Residuals:
     if copula is not None:
         white = white @ copula.whitener
     squared = white * white
-    # Points that this distribution would never draw (starting points, results that come late) are shortened.
-    longest = np.sqrt(white.shape[1]) + 5.0
+    longest = np.sqrt(white.shape[1]) + LONGEST_EXCESS
     length = np.sqrt(squared.sum(axis=1))
-    if (length > longest).any():
+    is_foreign = length > longest
+    if is_foreign.any():
         shrink = np.minimum(1.0, longest / np.maximum(length, longest))[:, None]
         displacement, white = displacement * shrink, white * shrink
         squared = white * white
@@ -89,4 +98,5 @@ def measure(distribution: Distribution, x: FloatArray) -> Residuals:
     if len(layout.category):
         white = np.concatenate([white, choice_residuals(marginals, chosen)], axis=1)
         squared = white * white
-    return Residuals(displacement, chosen, white, white if copula is None else white @ copula.root, squared)
+    latent = white if copula is None else white @ copula.root
+    return Residuals(displacement, chosen, white, latent, squared, is_foreign)

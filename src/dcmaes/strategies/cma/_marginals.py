@@ -18,6 +18,7 @@ RARE_DEVIATION = 0.6
 # A jump of many standard deviations is rare and says no more than one of this many.
 LARGEST_RESIDUAL = 3.0
 MOST_MUTATION = 0.5
+WIDEST_DEVIATION = 1.0
 _SQRT_TWO_PI = float(np.sqrt(2 * np.pi))
 
 
@@ -62,7 +63,7 @@ class Marginals:
         """Return marginals with deviations between the floor of a lattice step and the whole range (K20)."""
         step_size = min(max(step_size, 1e-100), 1e100)
         lowest = layout.gap(mean) * (np.sqrt(floor) / step_size)
-        scale = np.minimum(np.maximum(scale, lowest), 1.0 / step_size)
+        scale = np.minimum(np.maximum(scale, lowest), WIDEST_DEVIATION / step_size)
         if len(mutation):
             mutation = np.clip(mutation, min(floor, MOST_MUTATION), MOST_MUTATION)
         return Marginals(layout, mean, step_size, scale, probabilities, mutation, floor)

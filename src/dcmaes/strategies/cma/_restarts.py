@@ -9,7 +9,7 @@ import numpy as np
 from dcmaes.strategies._protocol import Evaluations
 from dcmaes.strategies.cma._distribution import Distribution
 from dcmaes.strategies.cma._progress import Progress
-from dcmaes.strategies.cma._start import distribution_around
+from dcmaes.strategies.cma._start import distribution_around, widened
 from dcmaes.strategies.cma._state import CmaState, no_paths
 from dcmaes.strategies.cma._summary import interaction_matrix
 
@@ -40,32 +40,55 @@ def convergence(state: CmaState) -> str | None:
 
 def _is_frozen(distribution: Distribution) -> bool:
     marginals = distribution.marginals
+    law = marginals.numeric
+    # What is left of the spread without jumps is the rounding of the mean: f (1 - f) squared spacings.
+    rounding = law.spread**2 - law.deviation**2
+    is_still = law.is_rare & (rounding <= FROZEN_PROBABILITY * (1 - FROZEN_PROBABILITY) * law.gap**2)
     likeliest = marginals.probabilities.max(axis=1, initial=0.0)
-    return bool(marginals.numeric.is_rare.all()) and bool((likeliest >= FROZEN_PROBABILITY).all())
+    return bool(is_still.all()) and bool((likeliest >= FROZEN_PROBABILITY).all())
 
 
 def next_run(
     state: CmaState, rng: np.random.Generator, *, base_size: int, step_size: float, is_bipop: bool
 ) -> CmaState:
-    """Return the first state of the next run, somewhere else, with the population size its turn asks for."""
+    """Return the first state of the next run: near the best point if that is new, otherwise elsewhere."""
     progress, layout = state.progress, state.distribution.layout
     growing, small = progress.budgets
     if state.is_small_run:
         small += progress.evaluations
     else:
         growing += progress.evaluations
+    is_best = progress.best < state.memory_best
+    state = replace(
+        state,
+        waiting=Evaluations.empty(layout.sites.dimension),
+        progress=Progress(run=progress.run + 1, budgets=(growing, small)),
+        memory=interaction_matrix(state.distribution) if is_best else state.memory,
+        memory_best=min(progress.best, state.memory_best),
+    )
+    if is_best and layout.n_neighbours:
+        # A frozen run may be a few joint steps away from something better: cheaper to try than a new run.
+        distribution = widened(state.distribution, step_size, state.population_size)
+        return replace(state, distribution=distribution, paths=no_paths(distribution))
     is_small = is_bipop and progress.run > 0 and small < growing
-    growing_size = state.growing_size if is_small else 2 * state.growing_size
-    size = growing_size
+    return _run_elsewhere(state, rng, base_size=base_size, step_size=step_size, is_small=is_small)
+
+
+def _run_elsewhere(
+    state: CmaState, rng: np.random.Generator, *, base_size: int, step_size: float, is_small: bool
+) -> CmaState:
+    layout = state.distribution.layout
     if is_small:
         # BIPOP: a size between the first and half of the present one, and a shorter first step.
+        growing_size = state.growing_size
         ratio = max(1.0, growing_size / (2 * base_size))
         size = int(base_size * ratio ** (rng.random() ** 2))
         step_size *= float(10 ** (-2 * rng.random()))
+    else:
+        size = growing_size = 2 * state.growing_size
     mean = rng.random(len(layout.numeric))
     is_full = state.distribution.copula is not None
     distribution = distribution_around(layout, mean, step_size, size, is_full=is_full)
-    is_best = progress.best < state.memory_best
     return replace(
         state,
         distribution=distribution,
@@ -73,8 +96,4 @@ def next_run(
         population_size=size,
         growing_size=growing_size,
         is_small_run=is_small,
-        waiting=Evaluations.empty(layout.sites.dimension),
-        progress=Progress(run=progress.run + 1, budgets=(growing, small)),
-        memory=interaction_matrix(state.distribution) if is_best else state.memory,
-        memory_best=min(progress.best, state.memory_best),
     )

@@ -16,6 +16,12 @@ from dcmaes.strategies.cma._update import smallest_floor
 START_SHARE = 0.4
 START_TRUST = 0.5
 FIRST_MUTATION = 0.01
+# A run around the best point starts this many spacings wide, but not wider than this part of a first run;
+# a lattice of few states starts with this share of jumps.
+NEARBY_SPACINGS = 2.0
+NEARBY_SHARE = 0.5
+NEARBY_JUMPS = 0.05
+NEARBY_CONTINUOUS_SHARE = 0.1
 
 
 def first_distribution(
@@ -70,6 +76,26 @@ def distribution_around(
     )
     copula = Copula.identity(layout.n_latents, len(mean)) if is_full else None
     return Distribution(marginals, copula)
+
+
+def widened(distribution: Distribution, step_size: float, population_size: int) -> Distribution:
+    """Return the distribution made wide again around its mean; its correlations are kept (K22)."""
+    old, layout = distribution.marginals, distribution.layout
+    gap = layout.gap(old.mean)
+    lattice = np.minimum(NEARBY_SPACINGS * gap, NEARBY_SHARE * step_size)
+    lattice = np.maximum(lattice, np.sqrt(NEARBY_JUMPS) * gap)
+    deviation = np.where(layout.is_lattice, lattice, NEARBY_CONTINUOUS_SHARE * step_size)
+    equal = layout.is_choice / np.maximum(layout.n_choices, 1)[:, None]
+    marginals = Marginals.within_limits(
+        layout,
+        mean=old.mean,
+        step_size=1.0,
+        scale=np.maximum(old.numeric.deviation, deviation),
+        probabilities=(1 - START_TRUST) * equal + START_TRUST * old.probabilities,
+        mutation=np.full(len(layout.category), FIRST_MUTATION),
+        floor=smallest_floor(layout.n_sites, population_size),
+    )
+    return Distribution(marginals, distribution.copula)
 
 
 def _towards_middle(layout: Layout, mean: FloatArray) -> FloatArray:

@@ -6,6 +6,7 @@ import numpy as np
 
 from dcmaes._validation import FloatArray
 from dcmaes.strategies._protocol import Summary
+from dcmaes.strategies.cma._copula import unit_diagonal
 from dcmaes.strategies.cma._distribution import Distribution
 
 
@@ -42,7 +43,8 @@ def interaction_matrix(distribution: Distribution) -> FloatArray:
     if copula is None:
         return strength
     # A little of the identity keeps directions that were never explored from dominating the inverse.
-    precision = np.linalg.inv(copula.correlation + 1e-6 * np.eye(layout.n_latents))
+    correlation, _ = unit_diagonal(copula.correlation)
+    precision = np.linalg.inv(correlation + 1e-6 * np.eye(layout.n_latents))
     diagonal = np.sqrt(np.diag(precision))
     partial = np.abs(precision / np.outer(diagonal, diagonal))
     site = layout.site_of_latent
@@ -58,7 +60,7 @@ def _site_correlation(distribution: Distribution) -> FloatArray | None:
         return None
     result = np.eye(layout.sites.dimension)
     first, second = np.triu_indices(layout.n_latents, 1)
-    strength = copula.correlation[first, second]
+    strength = unit_diagonal(copula.correlation)[0][first, second]
     # Written weakest first, so that the strongest pair of latents is what stays.
     weakest_first = np.argsort(np.abs(strength), kind="stable")
     first, second = layout.site_of_latent[first[weakest_first]], layout.site_of_latent[second[weakest_first]]

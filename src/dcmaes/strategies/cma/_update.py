@@ -6,10 +6,11 @@ import math
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
 from dcmaes.strategies.cma._constants import Constants, Rates, constants
-from dcmaes.strategies.cma._copula import Copula, factorize
+from dcmaes.strategies.cma._copula import Copula, factorize, unit_diagonal
 from dcmaes.strategies.cma._distribution import Distribution, Residuals, measure
 from dcmaes.strategies.cma._layout import Layout
 from dcmaes.strategies.cma._marginals import LARGEST_RESIDUAL, Marginals
@@ -39,17 +40,11 @@ def advance(
     residuals = measure(distribution, x)
     paths = _advance_paths(paths, residuals, k)
     scale = _advance_scale(distribution, paths.scale, residuals, k)
-    correlation = None
+    is_due = copula is not None and generation % k.factorization_interval == 0
     if copula is not None:
-        updated = _advance_correlation(copula, layout, paths.correlation, residuals, k.correlation)
-        # The diagonal moves into the scales: the same law, with a unit diagonal again (K15).
-        deviation = np.sqrt(np.maximum(np.diagonal(updated), 1e-12))
-        correlation = updated / (deviation[:, None] * deviation)
-        numeric_deviation = deviation[: len(scale)]
-        scale = scale * numeric_deviation
-        paths = Paths(
-            paths.step, paths.correlation.in_units_of(deviation), paths.scale.in_units_of(numeric_deviation)
-        )
+        copula = _advance_copula(copula, layout, paths.correlation, residuals, k.correlation)
+        if is_due:
+            copula, scale, paths = _with_unit_diagonal(copula, scale, paths)
     probabilities, mutation = _advance_choices(marginals, residuals.chosen, k)
     moved = Marginals.within_limits(
         layout,
@@ -60,11 +55,8 @@ def advance(
         mutation=mutation,
         floor=_advance_floor(marginals.floor, fresh, layout.n_sites, len(x)),
     )
-    if copula is not None and correlation is not None:
-        if generation % k.factorization_interval == 0:
-            copula = factorize(correlation, moved.numeric.fidelity)
-        else:
-            copula = Copula(correlation, copula.root, copula.whitener, copula.anisotropy)
+    if copula is not None and is_due:
+        copula = factorize(copula.correlation, moved.numeric.fidelity)
     return Distribution(moved, copula), paths
 
 
@@ -122,7 +114,7 @@ def _advance_scale(distribution: Distribution, path: Path, residuals: Residuals,
     white_path = path.vector if copula is None else path.vector @ copula.whitener
     anisotropy = 1.0 if copula is None else copula.anisotropy
     squared = residuals.squared[:, :n]
-    weights = _bounded(k.scale.weights, squared)
+    weights = _bounded(k.scale.weights, squared, residuals.is_foreign)
     change: FloatArray = k.scale.rank_one * (white_path * white_path - path.variance)
     change += k.scale.rank_mu * (weights @ squared - weights.sum())
     change /= 2 * anisotropy
@@ -131,24 +123,36 @@ def _advance_scale(distribution: Distribution, path: Path, residuals: Residuals,
     return scale
 
 
-def _advance_correlation(
-    copula: Copula, layout: Layout, path: Path, residuals: Residuals, rates: Rates
-) -> FloatArray:
-    """Return the correlation of the latents, not normalized yet (K15)."""
-    weights = _bounded(rates.weights, residuals.squared)
+def _advance_copula(copula: Copula, layout: Layout, path: Path, residuals: Residuals, rates: Rates) -> Copula:
+    """Return the copula with the new correlation of the latents, not normalized, and its old roots (K15)."""
+    weights = _bounded(rates.weights, residuals.squared, residuals.is_foreign)
     keep = 1 - rates.rank_one * path.variance - rates.rank_mu * float(weights.sum())
     updated: FloatArray = keep * copula.correlation
     updated += (residuals.latent.T * (rates.rank_mu * weights)) @ residuals.latent
     updated += (rates.rank_one * path.vector)[:, None] * path.vector
     if len(layout.category):
         updated[layout.within_block] = 0.0
-    return updated
+    return Copula(updated, copula.root, copula.whitener, copula.anisotropy)
 
 
-def _bounded(weights: FloatArray, squared: FloatArray) -> FloatArray:
-    """Return the weights with negative ones scaled so that long steps cannot make variances negative (K2)."""
-    length = squared.sum(axis=1)
-    shrink = squared.shape[1] / np.maximum(length, max(squared.shape[1], 1e-300))
+def _with_unit_diagonal(copula: Copula, scale: FloatArray, paths: Paths) -> tuple[Copula, FloatArray, Paths]:
+    """Move the diagonal of the correlation into the scales, which is the same law in other units (K15).
+
+    Done only when new roots follow at once: the present ones are in the present units.
+    """
+    correlation, deviation = unit_diagonal(copula.correlation)
+    numeric = deviation[: len(scale)]
+    in_units = Paths(paths.step, paths.correlation.in_units_of(deviation), paths.scale.in_units_of(numeric))
+    return Copula(correlation, copula.root, copula.whitener, copula.anisotropy), scale * numeric, in_units
+
+
+def _bounded(weights: FloatArray, squared: FloatArray, is_foreign: NDArray[np.bool_]) -> FloatArray:
+    """Return the weights with negative ones scaled so that long steps cannot make variances negative (K2).
+
+    Points that the distribution would not have drawn get none: that they are bad says nothing about it.
+    """
+    n = max(squared.shape[1], 1)
+    shrink = np.where(is_foreign, 0.0, n / np.maximum(squared.sum(axis=1), n))
     return np.where(weights < 0, weights * shrink, weights)
 
 
