@@ -9,7 +9,7 @@ import pytest
 NOT_LOADED = (
     *("scipy.stats", "scipy.optimize", "scipy.sparse", "scipy.spatial", "scipy.interpolate"),
     *("pandas", "matplotlib", "click", "rich", "numba", "sklearn", "optuna", "dask", "distributed", "loky"),
-    *("sqlite3", "multiprocessing", "asyncio", "unittest", "dcmaes.bench", "dcmaes.demo", "dcmaes.problems"),
+    *("multiprocessing", "asyncio", "unittest", "dcmaes.bench", "dcmaes.demo", "dcmaes.problems"),
 )
 ALLOWED_SCIPY = {"scipy.special", "scipy.linalg"}
 
