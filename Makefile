@@ -11,7 +11,7 @@ export OPENBLAS_NUM_THREADS := 1
 export XDG_CACHE_HOME := $(CURDIR)/$(VENV)/cache
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/cache/matplotlib
 
-.PHONY: help demo test check lint types layers docs postgres bench-setup bench-quick clean
+.PHONY: help demo test check lint types layers docs postgres browser bench-setup bench-quick clean
 
 help:
 	@echo "make demo         set up and run an optimization to look at"
@@ -19,6 +19,7 @@ help:
 	@echo "make check        lint, types, layering and the build of the documentation"
 	@echo "make docs         build the documentation in docs/_build/html"
 	@echo "make postgres     install the database server that some tests start (Debian; asks for root)"
+	@echo "make browser      install the browser in which the report is tested (Debian; asks for root)"
 	@echo "make bench-quick  run every optimizer of the benchmark briefly: does everything work?"
 	@echo "make clean        remove everything that these commands made"
 
@@ -68,6 +69,12 @@ docs: $(VENV)/.check
 postgres:
 	command -v initdb || ls /usr/lib/postgresql/*/bin/initdb || \
 	    $$(test $$(id -u) = 0 || echo sudo) apt-get install --yes --no-install-recommends postgresql
+
+# The tests of the report open it in Chromium; without it they are skipped.
+browser: $(VENV)/.test
+	command -v chromium || \
+	    $$(test $$(id -u) = 0 || echo sudo) apt-get install --yes --no-install-recommends chromium
+	$(PIP) install --editable ".[browser]"
 
 bench-setup: $(VENV)/.bench
 

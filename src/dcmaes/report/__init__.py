@@ -7,6 +7,7 @@ them with matplotlib (the extra `plot`).
 from dcmaes.report._convergence import Convergence, convergence_data
 from dcmaes.report._coordinates import Coordinates, coordinates_data
 from dcmaes.report._figures import plot_convergence, plot_coordinates, plot_importance, plot_timeline
+from dcmaes.report._html import render_html, write_html
 from dcmaes.report._importance import Importance, importance_data
 from dcmaes.report._interactions import Graph, Matrix, correlations_data, graph_data, interactions_data
 from dcmaes.report._marginal_figures import plot_marginal, plot_marginals
@@ -41,5 +42,7 @@ __all__ = [
     "plot_marginal",
     "plot_marginals",
     "plot_timeline",
+    "render_html",
     "timeline_data",
+    "write_html",
 ]

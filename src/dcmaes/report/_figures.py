@@ -35,7 +35,7 @@ def plot_convergence(result: Any, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    result : Result
+    result : Result or StoredRun
         What to plot.
     ax : matplotlib Axes or None
         Where; a new figure if None.
@@ -90,7 +90,7 @@ def plot_importance(result: Any, *, limit: int = 20, ax: Axes | None = None) -> 
 
     Parameters
     ----------
-    result : Result
+    result : Result or StoredRun
         What to plot.
     limit : int
         How many variables to show at most.
@@ -128,7 +128,7 @@ def plot_coordinates(result: Any, *, limit: int = 16, lines: int = 300, ax: Axes
 
     Parameters
     ----------
-    result : Result
+    result : Result or StoredRun
         What to plot.
     limit : int
         How many variables to show at most: the most important ones.
@@ -184,7 +184,7 @@ def plot_timeline(result: Any, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    result : Result
+    result : Result or StoredRun
         What to plot.
     ax : matplotlib Axes or None
         Where; a new figure if None.

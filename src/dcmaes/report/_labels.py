@@ -83,6 +83,22 @@ def axis_position(space: Space, x: FloatArray) -> FloatArray:
     return np.where(evenly, x / last_state, sites.coordinate(x))
 
 
+def axis_texts(space: Space, site: int, positions: FloatArray) -> list[str]:
+    """Return the values at positions on the axis of a variable.
+
+    >>> axis_texts(Space.integers(1, 1, 100, log=True), 0, np.array([0.0, 0.5]))
+    ['1', '10']
+    """
+    variable = space.variables[site]
+    if not isinstance(variable, (Integer, Float)):
+        labels = state_labels(space, site)
+        return [labels[round(p * (len(labels) - 1))] for p in positions.tolist()]
+    low, high = variable.low, variable.high
+    if variable.log:
+        return [number_text(low * (high / low) ** p) for p in positions.tolist()]
+    return [number_text(low + p * (high - low)) for p in positions.tolist()]
+
+
 def axis_ticks(space: Space, site: int) -> list[Tick]:
     """Return a few places on the axis of a variable, in the positions of `axis_position`.
 

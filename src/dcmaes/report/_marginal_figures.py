@@ -26,7 +26,7 @@ def plot_marginals(result: Any, *, limit: int = 24) -> Figure:
 
     Parameters
     ----------
-    result : Result
+    result : Result or StoredRun
         What to plot.
     limit : int
         How many panels to draw at most: those of the most important variables.
@@ -68,7 +68,7 @@ def plot_marginal(result: Any, variable: str | int, *, ax: Axes | None = None) -
 
     Parameters
     ----------
-    result : Result
+    result : Result or StoredRun
         What to plot.
     variable : str or int
         Its name, or its position if points are arrays.

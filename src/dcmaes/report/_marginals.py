@@ -9,7 +9,7 @@ import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.report._importance import ranked_variables
-from dcmaes.report._labels import Tick, axis_position, axis_ticks, state_labels
+from dcmaes.report._labels import Tick, axis_position, axis_texts, axis_ticks, state_labels
 from dcmaes.report._run import Run, read_run
 from dcmaes.space import CATEGORY, CONTINUOUS, Binary
 
@@ -56,6 +56,8 @@ class Band:
         The variable.
     quantile : array of shape (5, b)
         The 10, 25, 50, 75 and 90 % quantiles of each period, as positions on the axis from 0 to 1.
+    texts : tuple of 5 tuples of b str
+        The same as values.
     ticks : tuple of Tick
         Values on the axis.
     best : float or None
@@ -64,6 +66,7 @@ class Band:
 
     title: str
     quantile: FloatArray
+    texts: tuple[tuple[str, ...], ...]
     ticks: tuple[Tick, ...]
     best: float | None
 
@@ -139,10 +142,11 @@ def _panel(run: Run, edges: IntArray, site: int) -> Heat | Band:
     if sites.kind[site] != CONTINUOUS and (is_listed or sites.n_states[site] <= _FEW_STATES):
         return _states(run, edges, site)
     position = axis_position(run.space, run.x)[:, site]
-    quantile = [np.quantile(position[a:b], QUANTILES) for a, b in _periods(edges)]
+    quantile = np.array([np.quantile(position[a:b], QUANTILES) for a, b in _periods(edges)]).T
     return Band(
         title=run.names[site],
-        quantile=np.array(quantile).T,
+        quantile=quantile,
+        texts=tuple(tuple(axis_texts(run.space, site, row)) for row in quantile),
         ticks=tuple(axis_ticks(run.space, site)),
         best=None if run.best is None else float(position[run.best]),
     )

@@ -21,7 +21,7 @@ def plot_interactions(result: Any, *, limit: int = 60, ax: Axes | None = None) -
 
     Parameters
     ----------
-    result : Result
+    result : Result or StoredRun
         What to plot.
     limit : int
         How many variables to show at most: those that interact most.
@@ -50,7 +50,7 @@ def plot_correlations(result: Any, *, limit: int = 60, ax: Axes | None = None) -
 
     Parameters
     ----------
-    result : Result
+    result : Result or StoredRun
         What to plot.
     limit : int
         How many variables to show at most: the most correlated ones.
@@ -80,7 +80,7 @@ def plot_interaction_graph(result: Any, *, limit: int = 40, ax: Axes | None = No
 
     Parameters
     ----------
-    result : Result
+    result : Result or StoredRun
         What to plot.
     limit : int
         How many interactions to show at most.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +17,7 @@ from dcmaes.optimizer import Result
 from dcmaes.report._effects import Effects, total_effects
 from dcmaes.report._labels import variable_labels
 from dcmaes.space import Space
+from dcmaes.store import StoredRun
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +50,8 @@ class Run:
         1 if small values are good, -1 if large ones are.
     best : int or None
         The first evaluation of the best point.
-    settings : dict
-        What the run was told to do, as far as it is known.
+    settings, versions : dict
+        What the run was told to do, and with what it ran, as far as these are known.
     """
 
     result: Result
@@ -68,6 +71,7 @@ class Run:
     sign: float
     best: int | None
     settings: dict[str, Any]
+    versions: dict[str, str]
 
     @property
     def n(self) -> int:
@@ -91,8 +95,8 @@ class Run:
         return total_effects(self.space.sites, self.x[is_sound], self.values[is_sound])
 
 
-def read_run(source: Any) -> Run:
-    """Return the run behind a `Result`, or pass a `Run` on.
+def read_run(source: Any, outputs: Mapping[int, str] | None = None) -> Run:
+    """Return the run behind a `Result` or a `StoredRun`, or pass a `Run` on; `outputs` by number of trial.
 
     >>> import dcmaes as dc
     >>> run = read_run(dc.minimize(sum, dc.Space.binary(2), budget=4, seed=1))
@@ -100,10 +104,18 @@ def read_run(source: Any) -> Run:
     (4, ('x0', 'x1'), array([0., 0.]))
     """
     if isinstance(source, Run):
-        return source
-    if not isinstance(source, Result):
-        raise TypeError(f"result must be a Result, got {source!r}")
-    return _of_result(source)
+        run = source
+    elif isinstance(source, Result):
+        run = _of_result(source)
+    elif isinstance(source, StoredRun):
+        run = _of_store(source)
+    else:
+        raise TypeError(f"result must be a Result, or what dcmaes.store.read returns, got {source!r}")
+    if outputs is None:
+        return run
+    pairs = zip(run.ids.tolist(), run.outputs, strict=True)
+    joined = [[text for text in (outputs.get(i), kept) if text] for i, kept in pairs]
+    return replace(run, outputs=tuple("\n\n".join(texts) or None for texts in joined))
 
 
 def _of_result(result: Result) -> Run:
@@ -134,7 +146,43 @@ def _of_result(result: Result) -> Run:
             "strategy": result.strategy,
             "seed": result.seed,
         },
+        versions={},
     )
+
+
+def _of_store(stored: StoredRun) -> Run:
+    """Add to the result of a stored run what only its store knows: workers, times, tracebacks, settings."""
+    run = _of_result(stored.result())
+    place = {trial: i for i, trial in enumerate(run.ids.tolist())}
+    starts, ends = np.full(run.n, math.nan), np.full(run.n, math.nan)
+    workers: list[str | None] = [None] * run.n
+    outputs: list[str | None] = [None] * run.n
+    for span in stored.timeline:
+        i = place[span.id]
+        starts[i], ends[i] = span.started - stored.started, span.ended - stored.started
+        workers[i] = span.worker
+    for failure in stored.failures:
+        outputs[place[failure.id]] = failure.traceback
+    settings = {**stored.settings, "options": stored.settings["strategy"]["options"]}
+    settings["strategy"] = stored.settings["strategy"]["name"]
+    return replace(
+        run,
+        starts=starts,
+        ends=ends,
+        workers=tuple(workers),
+        outputs=tuple(outputs),
+        versions=settings.pop("versions"),
+        settings={**run.settings, **settings, "created": _moment(settings["created"])},
+    )
+
+
+def _moment(seconds: float) -> str:
+    """Write a moment in universal time.
+
+    >>> _moment(0.0)
+    '1970-01-01 00:00:00 UTC'
+    """
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _position(x: FloatArray, wanted: FloatArray | None) -> int | None:

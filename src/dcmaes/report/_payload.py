@@ -1,0 +1,276 @@
+"""What the page of the report is drawn from: plain data, and what of it is left out."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from dcmaes._validation import FloatArray, IntArray
+from dcmaes.report._convergence import Convergence, convergence_data
+from dcmaes.report._coordinates import coordinates_data
+from dcmaes.report._importance import importance_data
+from dcmaes.report._interactions import correlations_data, graph_data, interactions_data
+from dcmaes.report._labels import value_text
+from dcmaes.report._marginals import marginals_data
+from dcmaes.report._run import Run
+from dcmaes.report._timeline import timeline_data
+from dcmaes.space import Binary, Float, Integer, Space
+
+_MOST_MARKS = 2000
+_MOST_BARS = 20
+_DIGITS = 6
+_LONGEST_OUTPUT = 20_000
+_MOST_OUTPUT = 4_000_000
+_LARGEST_EXACT = 2**53
+_STATUSES = ("ok", "infeasible", "failed")
+
+
+def payload(run: Run, title: str) -> dict[str, Any]:
+    """Return everything that the page shows, as data that JSON can hold.
+
+    >>> import dcmaes as dc
+    >>> from dcmaes.report._run import read_run
+    >>> sorted(payload(read_run(dc.minimize(sum, dc.Space.binary(2), budget=4, seed=0)), "sum"))
+    ['charts', 'failures', 'reproduction', 'summary', 'table', 'title']
+    """
+    return {
+        "title": title,
+        "summary": _summary(run),
+        "charts": _charts(run),
+        "table": _table(run),
+        "failures": _failures(run),
+        "reproduction": _reproduction(run),
+    }
+
+
+def as_json(data: Any) -> str:
+    """Return JSON that can stand inside a script element: no NaN, and nothing that could end the element.
+
+    >>> as_json({"a": float("nan"), "b": "</script>"})
+    '{"a":null,"b":"\\\\u003c/script\\\\u003e"}'
+    """
+    text = json.dumps(_plain(data), allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _plain(data: Any) -> Any:
+    if is_dataclass(data) and not isinstance(data, type):
+        return _plain(asdict(data))
+    if isinstance(data, Mapping):
+        return {str(key): _plain(value) for key, value in data.items()}
+    if isinstance(data, np.ndarray):
+        if data.dtype.kind == "f" and not np.isfinite(data).all():
+            return _plain(data.tolist())
+        return data.tolist()
+    if isinstance(data, (list, tuple)):
+        return [_plain(value) for value in data]
+    if isinstance(data, float):
+        return data if math.isfinite(data) else None
+    return data.item() if isinstance(data, np.generic) else data
+
+
+def _summary(run: Run) -> dict[str, Any]:
+    result = run.result
+    reason = result.stop_reason
+    return {
+        "direction": run.direction,
+        "value": result.fun,
+        "violation": result.violation,
+        "best": run.best,
+        "point": None if result.x is None else _best_point(run),
+        "copy": None if result.x is None else _point_text(result.x),
+        "stop_reason": None if reason is None else reason.value,
+        "message": result.message,
+        "n": run.n,
+        "n_evaluations": result.nfev,
+        "n_infeasible": int((run.statuses == "infeasible").sum()),
+        "n_failures": result.n_failures,
+        "n_restarts": result.n_restarts,
+        "n_variables": run.space.dimension,
+        "objective_time": result.objective_time,
+        "optimizer_time": result.optimizer_time,
+        "strategy": result.strategy,
+    }
+
+
+def _best_point(run: Run) -> list[list[str]]:
+    """Return name, value and range of each variable."""
+    point = run.result.x
+    rows = zip(run.names, run.space.names, run.space.variables, strict=True)
+    return [[label, value_text(point[name]), repr(variable)] for label, name, variable in rows]
+
+
+def _point_text(point: Any) -> str:
+    """Return the exact point: JSON where it can be, else as Python writes it."""
+    plain = point.tolist() if isinstance(point, np.ndarray) else point
+    try:
+        return json.dumps(plain, allow_nan=False, indent=None if isinstance(plain, list) else 2)
+    except (TypeError, ValueError):
+        return repr(plain)
+
+
+def _charts(run: Run) -> dict[str, Any]:
+    importance = importance_data(run)
+    shown = importance.order[:_MOST_BARS]
+    return {
+        "convergence": _thinned(convergence_data(run)),
+        "marginals": _marginals(run),
+        "importance": {
+            "names": [importance.names[i] for i in shown],
+            "share": _rounded(importance.share[shown]),
+            "remark": importance.remark,
+            "n_left_out": len(importance.share) - len(shown),
+        },
+        "interactions": interactions_data(run),
+        "correlations": correlations_data(run),
+        "graph": graph_data(run),
+        "coordinates": coordinates_data(run),
+        "timeline": timeline_data(run),
+    }
+
+
+def _marginals(run: Run) -> dict[str, Any]:
+    data = asdict(marginals_data(run))
+    for panel in data["panels"]:
+        for key in ("share", "quantile"):
+            if key in panel:
+                panel[key] = np.round(panel[key], 4)
+    return data
+
+
+def _thinned(data: Convergence) -> dict[str, Any]:
+    """Return at most so many marks as can be told apart; the steps of the best value are all kept."""
+    n = len(data.value)
+    is_step = np.ones(n, dtype=bool)
+    is_step[1:] = (data.best[1:] != data.best[:-1]) & np.isfinite(data.best[1:])
+    steps = np.flatnonzero(is_step & np.isfinite(data.best))
+    kept = np.unique(np.linspace(0, n - 1, min(n, _MOST_MARKS)).astype(np.int64)) if n else steps
+    kept = np.union1d(kept, steps)
+    return {
+        "n": n,
+        "index": kept,
+        "value": data.value[kept],
+        "status": _codes(data.status)[kept],
+        "steps": steps,
+        "best": data.best[steps],
+        "restarts": data.restarts,
+        "is_log": data.is_log,
+        "low": data.low,
+        "high": data.high,
+        "n_beyond": data.n_beyond,
+        "n_left_out": n - len(kept),
+    }
+
+
+def _table(run: Run) -> dict[str, Any]:
+    """Return the columns of all evaluations; reasons and outputs only where there are some."""
+    seconds = run.ends - run.starts
+    columns = [_column(run, i) for i in range(run.space.dimension)]
+    room = _MOST_OUTPUT
+    outputs = {}
+    for i, output in enumerate(run.outputs):
+        if output and room > 0:
+            outputs[i] = _shortened(output)
+            room -= len(outputs[i])
+    return {
+        "id": run.ids,
+        "value": run.values,
+        "violation": run.violations,
+        "status": _codes(run.statuses),
+        "restart": run.restarts,
+        "seconds": _rounded(seconds),
+        "worker": _texts(run.workers),
+        "variables": columns,
+        "reasons": {i: reason for i, reason in enumerate(run.reasons) if reason},
+        "outputs": outputs,
+    }
+
+
+def _column(run: Run, site: int) -> dict[str, Any]:
+    """Return one variable: numbers, or labels and which of them."""
+    variable, x = run.space.variables[site], run.x[:, site]
+    name = run.names[site]
+    if isinstance(variable, Float):
+        return {"name": name, "number": _rounded(x)}
+    if isinstance(variable, Integer) and max(abs(variable.low), abs(variable.high)) < _LARGEST_EXACT:
+        return {"name": name, "number": variable.decode(x.tolist())}
+    state, which = np.unique(x.astype(np.int64), return_inverse=True)
+    if isinstance(variable, Binary) and not run.space.is_named:
+        return {"name": name, "number": x.astype(np.int64)}
+    return {"name": name, "labels": [value_text(v) for v in variable.decode(state.tolist())], "which": which}
+
+
+def _texts(texts: tuple[str | None, ...]) -> dict[str, Any] | None:
+    if not any(texts):
+        return None
+    labels, which = np.unique([text or "" for text in texts], return_inverse=True)
+    return {"labels": labels.tolist(), "which": which}
+
+
+def _failures(run: Run) -> list[dict[str, Any]]:
+    """Return the failures with the same first line together, the most frequent first."""
+    groups: dict[str, list[int]] = {}
+    for i in np.flatnonzero(run.statuses == "failed").tolist():
+        lines = (run.reasons[i] or "").strip().splitlines()
+        groups.setdefault(lines[0] if lines else "no reason given", []).append(i)
+    found = [{"reason": reason, "evaluations": where} for reason, where in groups.items()]
+    return sorted(found, key=lambda group: -len(group["evaluations"]))
+
+
+def _reproduction(run: Run) -> dict[str, Any]:
+    import scipy
+
+    import dcmaes
+
+    here = {
+        "dcmaes": dcmaes.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+    return {
+        "settings": {key: str(value) for key, value in run.settings.items() if value is not None},
+        "versions": run.versions or here,
+        "space": _space_text(run.space),
+    }
+
+
+def _space_text(space: Space) -> str:
+    """Return the space as JSON, a variable on each line, or as Python writes it if it is no plain data."""
+    try:
+        plain = space.to_dict()
+    except TypeError:
+        return repr(space)
+    lines = [f"  {json.dumps(name)}: {json.dumps(variable)}" for name, variable in plain.items()]
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _codes(status: Any) -> IntArray:
+    return np.array([_STATUSES.index(s) for s in status.tolist()], dtype=np.int64)
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= _LONGEST_OUTPUT:
+        return text
+    half = _LONGEST_OUTPUT // 2
+    return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"
+
+
+def _rounded(values: FloatArray) -> FloatArray:
+    """Return numbers with six significant digits: a column of them is half as long to read and to send.
+
+    >>> _rounded(np.array([1 / 3, 0.0, -123456789.0, np.nan]))
+    array([ 3.33333e-01,  0.00000e+00, -1.23457e+08,          nan])
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        power = _DIGITS - 1 - np.floor(np.log10(np.abs(values)))
+    power = np.where(np.isfinite(power), np.clip(power, -300, 300), 0.0)
+    up, down = 10.0 ** np.maximum(power, 0.0), 10.0 ** np.maximum(-power, 0.0)
+    return np.asarray(np.rint(values * up / down) / up * down)

@@ -1,0 +1,296 @@
+"""The report in a real browser: headless Chromium, driven by playwright.
+
+`make browser` installs both; without them these tests are skipped.
+"""
+
+import math
+import shutil
+
+import numpy as np
+import pytest
+
+import dcmaes as dc
+from dcmaes.report import write_html
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is missing: run `make browser`")
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is missing: run `make browser`")
+
+EVIL = "<script>window.evil=1</script><img src=x onerror=window.evil=1>"
+SCROLL_DOWN = """async () => {
+  for (let y = 0; y <= document.body.scrollHeight; y += 500) {
+    scrollTo(0, y);
+    await new Promise((done) => setTimeout(done, 30));
+  }
+  scrollTo(0, 0);
+}"""
+
+
+def mixed(budget=300):
+    space = dc.Space(
+        {
+            "layers": dc.Integer(1, 8),
+            "width": dc.Integer(16, 4096, log=True),
+            "activation": dc.Categorical(["relu", "gelu", EVIL]),
+            EVIL: dc.Binary(),
+            "batch": dc.Ordinal([16, 32, 64, 128]),
+            "lr": dc.Float(1e-5, 1e-1, log=True),
+        }
+    )
+
+    def objective(p):
+        if p["activation"] == EVIL:
+            raise ValueError(EVIL)
+        value = (math.log10(p["lr"]) + 3 + math.log2(p["width"] / 256)) ** 2 + p["layers"] / 10
+        return dc.Outcome(value, max(0, p["layers"] - 6))
+
+    return dc.minimize(objective, space, budget=budget, seed=0, strategy="cma")
+
+
+def many():
+    rng = np.random.default_rng(0)
+    weight = rng.normal(size=10)
+    space = dc.Space({f"v{i}": dc.Integer(0, 99) for i in range(10)})
+    return dc.maximize(
+        lambda p: float(weight @ list(p.values())), space, budget=10_000, seed=0, strategy="random"
+    )
+
+
+def none_told():
+    return dc.Optimizer(dc.Space.binary(3), budget=3, seed=0).result()
+
+
+RUNS = {
+    "mixed": mixed,
+    "10,000 evaluations": many,
+    "one evaluation": lambda: mixed(1),
+    "none": none_told,
+    "all failed": lambda: dc.minimize(lambda x: math.nan, dc.Space.integers(3, 0, 9), budget=9, seed=0),
+    "all infeasible": lambda: dc.minimize(
+        lambda x: dc.Outcome(1.0, 1.0 + x[0]), dc.Space.integers(1, 0, 9), budget=9, seed=0
+    ),
+    "200 bits": lambda: dc.minimize(sum, dc.Space.binary(200), budget=400, seed=0, strategy="cma"),
+}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    """Write reports when first asked for, and return their addresses."""
+    folder, written = tmp_path_factory.mktemp("reports"), {}
+
+    def address(name):
+        if name not in written:
+            written[name] = write_html(RUNS[name](), folder / f"{len(written)}.html", title=EVIL)
+        return written[name].as_uri()
+
+    return address
+
+
+@pytest.fixture
+def open_report(browser, reports):
+    """Open a report in a new window; at the end, nothing may have gone wrong or over the network."""
+    contexts, troubles, requests = [], [], []
+
+    def open_one(name, *, width=1280, scheme="light"):
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: troubles.append(message.text))
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("dialog", lambda dialog: troubles.append("a dialog"))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(reports(name))
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert troubles == []
+    assert all(url.startswith("file:") and url.endswith(".html") for url in requests)
+
+
+def column(page, name):
+    """Return the texts of a column of the table."""
+    names = [text.rstrip(" ▲▼") for text in page.locator("#rows th").all_inner_texts()]
+    return page.locator(f"#rows td:nth-child({names.index(name) + 1})").all_inner_texts()
+
+
+def show(page, filter_text, expected):
+    page.locator("#filter").fill(filter_text)
+    page.wait_for_function(
+        "text => document.getElementById('count').textContent.includes(text)", arg=expected
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize("name", RUNS)
+def test_it_renders(open_report, name, width, scheme):
+    page = open_report(name, width=width, scheme=scheme)
+    page.evaluate(SCROLL_DOWN)
+    assert page.locator("h1").inner_text() == EVIL
+    n_charts = page.locator(".plot").count()
+    assert page.locator(".plot > svg").count() == n_charts
+    assert page.evaluate("[...document.querySelectorAll('svg *')].every(e => !e.outerHTML.includes('NaN'))")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate("window.evil") is None
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (background == "rgb(247, 248, 248)") == (scheme == "light")
+
+
+def test_what_the_overview_says(open_report):
+    page, result = open_report("mixed"), RUNS["mixed"]()
+    assert float(page.locator("#best-value").inner_text()) == pytest.approx(result.fun, rel=1e-5)
+    assert page.locator("#message").inner_text() == result.message
+    facts = dict(
+        zip(
+            page.locator(".facts dt").all_inner_texts(),
+            page.locator(".facts dd").all_inner_texts(),
+            strict=True,
+        )
+    )
+    assert facts["Evaluations"] == "300"
+    assert facts["Failed"] == str(result.n_failures)
+    assert "Largest value" in open_report("10,000 evaluations").locator("#overview").inner_text()
+    assert "No feasible point" in open_report("all infeasible").locator("#overview").inner_text()
+    assert "none" in open_report("all failed").locator("#best-value").inner_text()
+    assert "Still running" in open_report("none").locator("#overview").inner_text()
+
+
+def test_the_table_sorts(open_report):
+    page, history = open_report("mixed"), RUNS["mixed"]().history
+    known = np.sort(history.values[np.isfinite(history.values)])
+    header = page.locator("#rows th", has_text="value").first
+    header.get_by_role("button").click()
+    assert header.get_attribute("aria-sort") == "ascending"
+    np.testing.assert_allclose([float(v) for v in column(page, "value")], known[:50], rtol=1e-5)
+    header.get_by_role("button").click()
+    assert header.get_attribute("aria-sort") == "descending"
+    np.testing.assert_allclose([float(v) for v in column(page, "value")], known[::-1][:50], rtol=1e-5)
+    page.get_by_role("button", name="Last").click()
+    assert column(page, "value")[-1] == ""  # failures are last in either order
+
+
+def test_the_table_filters(open_report):
+    page, history = open_report("mixed"), RUNS["mixed"]().history
+    points = history.points
+    n = sum(p["activation"] == "gelu" for p in points)
+    show(page, "activation=gelu", f"of {n} evaluation")
+    assert set(column(page, "activation")) == {"gelu"}
+    n = sum(p["activation"] == "gelu" and p["layers"] <= 3 and p["lr"] < 1e-3 for p in points)
+    show(page, "gelu layers<=3 lr<0.001", f"of {n} evaluation")
+    assert max(float(v) for v in column(page, "lr")) < 1e-3
+    n = sum(p["batch"] >= 64 for p in points)
+    show(page, "batch>=64", f"of {n} evaluation")
+    n_failed = sum(history.statuses == "failed")
+    show(page, "status=failed", f"of {n_failed} evaluation")
+    show(page, '"window.evil=1</script>"', f"of {n_failed} evaluation")
+    show(page, "nothing like this", "No evaluation matches.")
+    show(page, "", "of 300 evaluations")
+    page.get_by_role("group", name="Status").get_by_role("button", name="infeasible").click()
+    assert set(column(page, "status")) == {"infeasible"}
+
+
+def test_ten_thousand_evaluations_are_paged(open_report):
+    page = open_report("10,000 evaluations")
+    assert page.locator("#rows tbody tr").count() == 50
+    assert page.locator("#count").inner_text() == "1–50 of 10,000 evaluations"
+    page.get_by_role("button", name="Last").click()
+    assert column(page, "evaluation")[-1] == "10000"
+    page.get_by_role("button", name="Previous").click()
+    assert page.locator("#count").inner_text() == "9,901–9,950 of 10,000 evaluations"
+    page.get_by_label("Rows on a page").select_option("200")
+    assert page.locator("#rows tbody tr").count() == 200
+
+
+def test_marks_answer_to_the_mouse(open_report):
+    page = open_report("mixed")
+    page.evaluate(SCROLL_DOWN)
+    for i in range(page.locator(".plot").count()):
+        plot = page.locator(".plot").nth(i)
+        plot.scroll_into_view_if_needed()
+        spot = plot.locator(
+            "circle, rect.heat, rect.share, path, line.edge, rect[class^=busy]"
+        ).last.bounding_box()
+        page.mouse.move(spot["x"] + spot["width"] / 2, spot["y"] + spot["height"] / 2)
+        assert page.locator("#tip").is_visible(), plot.get_attribute("aria-label")
+        page.mouse.move(0, 0)
+        assert page.locator("#tip").is_hidden()
+
+
+def test_marks_and_details_answer_to_the_keyboard(open_report):
+    page = open_report("mixed")
+    plot = page.locator("#convergence .plot")
+    plot.focus()
+    page.wait_for_selector("#convergence svg")
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#tip").inner_text().startswith("evaluation 1:")
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("#tip").inner_text().startswith("evaluation 300:")
+    page.keyboard.press("Enter")
+    assert page.locator("#details-title").inner_text() == "Evaluation 300"
+    page.keyboard.press("Escape")
+    assert not page.locator("#details").evaluate("dialog => dialog.open")
+    page.locator("#rows tbody button").first.press("Enter")
+    assert page.locator("#details-title").inner_text() == "Evaluation 1"
+
+
+def test_everything_that_can_be_used_has_a_name_and_can_be_reached(open_report):
+    page = open_report("mixed")
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll('button, input, select, a, [tabindex]')]
+          .filter((e) => !(e.textContent.trim() || e.getAttribute('aria-label')) || e.tabIndex < 0)
+          .map((e) => e.outerHTML)"""
+    )
+    assert unnamed == []
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the report"
+
+
+def test_failures_show_their_reason_as_text(open_report):
+    page, result = open_report("mixed"), RUNS["mixed"]()
+    summary = page.locator("#failures summary").first
+    assert summary.inner_text() == f"{result.n_failures}×ValueError: {EVIL}"
+    summary.click()
+    assert page.locator("#failures pre").inner_text() == f"ValueError: {EVIL}"
+    page.locator("#failures .links button").first.click()
+    assert EVIL in page.locator("#details pre").inner_text()
+    assert page.locator("#details img").count() == 0
+
+
+def test_the_theme_can_be_chosen(open_report):
+    page = open_report("none", scheme="light")
+    button = page.locator("#theme")
+    seen = {}
+    for _ in range(3):
+        seen[button.inner_text()] = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        button.click()
+    assert seen["Theme: auto"] == seen["Theme: light"] != seen["Theme: dark"]
+
+
+def test_markup_that_slipped_through_would_stay_dead(browser, reports, tmp_path):
+    text = dc.report.render_html(none_told())
+    path = tmp_path / "broken.html"
+    path.write_text(text.replace("<main", f"{EVIL}<main", 1), encoding="utf-8")
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(path.as_uri())
+    assert page.locator("img").count() == 1
+    assert page.evaluate("window.evil") is None
+    assert page.locator("#overview").is_visible()
+    context.close()
+
+
+def test_a_picture_can_be_taken(open_report, tmp_path):
+    page = open_report("mixed", scheme="dark")
+    page.evaluate(SCROLL_DOWN)
+    picture = page.screenshot(path=tmp_path / "report.png", full_page=True)
+    assert len(picture) > 50_000
