@@ -122,8 +122,8 @@ def _work(
     except Exception as error:
         connection.send(describe(error))
         return
-    connection.send(None)
-    with contextlib.suppress(EOFError, OSError):  # the main process is done, or gone
+    with contextlib.suppress(EOFError, OSError):  # the main process is gone
+        connection.send(None)
         while (argument := connection.recv()) is not None:
             try:
                 connection.send(measure_remotely(function, argument))
