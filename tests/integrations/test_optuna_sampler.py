@@ -160,7 +160,7 @@ def test_a_pickled_sampler_goes_on():
 def test_nothing_but_trials_is_stored():
     study = optuna.create_study(sampler=DcmaesSampler(seed=1))
     study.optimize(squares, n_trials=30)
-    assert study.system_attrs == {} if hasattr(study, "system_attrs") else True
+    assert study._storage.get_study_system_attrs(study._study_id) == {}
     assert all(trial.system_attrs == {} for trial in study.trials)
 
 

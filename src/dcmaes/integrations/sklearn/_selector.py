@@ -177,9 +177,14 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type
             x0=_start(n_features, n_least, n_most, rng),
             constraints=[lambda x: n_least - x.sum(), lambda x: x.sum() - n_most],
         )
+        failures: list[ValueError] = []
         with Parallel(n_jobs=self.n_jobs) as parallel:
             while optimizer.should_stop() is None and (trials := optimizer.ask()):
-                optimizer.tell(trials, parallel(delayed(objective)(trial.point) for trial in trials))
+                outcomes = parallel(delayed(objective)(trial.point) for trial in trials)
+                failures += [outcome for outcome in outcomes if isinstance(outcome, ValueError)]
+                optimizer.tell(trials, outcomes)
+        if optimizer.best is None and failures:
+            raise failures[0]
         return optimizer
 
     def _n_most(self, n_features: int) -> int:
