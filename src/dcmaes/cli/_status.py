@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,7 @@ def read_standing(run: StoredRun) -> Standing:
         best_number=0 if best is None else max(best + 1 - n_given, 0),
         best_at=math.nan if best is None or history[best].is_given else history[best].told_at,
         step_size=_step_size(result),
-        elapsed=(time.time() if run.is_running else run.updated) - run.started,
+        elapsed=float(history.told_at[-1]) if len(history) else 0.0,
         objective_time=result.objective_time,
         own_time=math.nan if run.is_running else result.optimizer_time,
         strategy=result.strategy,
@@ -43,10 +44,11 @@ def read_standing(run: StoredRun) -> Standing:
     )
     if not run.is_running:
         return standing
-    sitting = time.time() - run.sittings[-1].started
+    seconds = time.time() - run.sittings[-1].started
     n_before = sum(span.ended < run.sittings[-1].started for span in run.timeline)
-    left = estimate_left(standing, n_before, sitting, settings["time_limit"])
-    return Standing(**{**vars(standing), "seconds_left": left})
+    before = float(history.told_at[n_given + n_before - 1]) if n_before else 0.0
+    left = estimate_left(standing, n_before, seconds, settings["time_limit"])
+    return replace(standing, elapsed=before + seconds, seconds_left=left)
 
 
 def describe_state(run: StoredRun) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Protocol, TextIO
 
 from dcmaes.progress._standing import Standing, describe
@@ -126,7 +128,7 @@ class LiveDisplay:
         self._thread.join()
         if self._surface is not None:
             with contextlib.suppress(Exception):
-                self._surface.draw(self._observe())
+                self._surface.draw(replace(self._observe(), seconds_left=math.nan))
             with contextlib.suppress(Exception):
                 self._surface.close(message)
 

@@ -1,0 +1,402 @@
+"""The commands, called as a user calls them: what they print, write and exit with."""
+
+import csv
+import io
+import json
+import math
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import dcmaes as dc
+from dcmaes.cli import main
+
+SPACE = """
+[space]
+n = { type = "integer", low = -9, high = 9 }
+mode = { type = "categorical", choices = ["good", "bad", "it's $(touch pwned); `x` \\"q\\""] }
+flag = { type = "binary" }
+"""
+SPEC = (
+    """
+command = [
+    "sh", "-c", 'test "$2" = bad && exit 3; echo "value $(( $1 * $1 ))$3"', "sh",
+    "{n}", "{mode}", "{flag?.5}",
+]
+value = { regex = 'value (.*)' }
+budget = 24
+seed = 3
+workers = 2
+"""
+    + SPACE
+)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("tune.toml").write_text(SPEC)
+    return tmp_path
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_version():
+    assert run("--version").stdout == f"dcmaes, version {dc.__version__}\n"
+
+
+def test_help_says_the_exit_codes():
+    text = run("--help").stdout
+    for code in (
+        "0 done",
+        "1 nothing feasible",
+        "2 wrong usage",
+        "3 the store",
+        "130 interrupted",
+        "143 term",
+    ):
+        assert code in " ".join(text.split())
+
+
+def test_from_init_to_report(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "wrote mine.toml" in run("init", "mine.toml").stdout
+    assert "mine.toml: good" in run("check", "mine.toml").stdout
+    assert "best value" in run("minimize", "mine.toml", "--budget", 30, "--seed", 1).stdout
+    assert "not running: budget of 30" in run("status", "mine.db").stdout
+    assert run("resume", "mine.db", "--budget", 40).exit_code == 0
+    assert json.loads(run("best", "mine.toml").stdout)["value"] < 2.0
+    assert run("report", "mine.db").stdout == "wrote mine.html\n"
+    assert "mine.db" in Path("mine.html").read_text()
+
+
+def test_init_replaces_nothing_unasked(folder):
+    assert "is there already" in run("init", "tune.toml", code=2).stderr
+    assert Path("tune.toml").read_text() == SPEC
+    run("init", "tune.toml", "--force")
+    run("check", "tune.toml")
+    assert "cannot be written" in run("init", "no/such/folder.toml", code=2).stderr
+
+
+def test_minimize_in_words(folder):
+    result = run("minimize", "tune.toml", "--quiet")
+    assert result.stderr == ""
+    assert result.stdout.startswith("best value  ")
+    assert "stopped     budget of 24 evaluations used" in result.stdout
+    assert not Path("pwned").exists()
+
+
+def test_minimize_as_json(folder):
+    result = run("minimize", "tune.toml", "--json", "--budget", 30, "--store", "other.db")
+    assert "30/30" in result.stderr
+    data = json.loads(result.stdout)
+    assert (data["n_evaluations"], data["stop_reason"], data["seed"]) == (30, "budget", 3)
+    assert data["store"] == "other.db"
+    assert data["n_failures"] > 0
+    run_ = dc.store.read("other.db")
+    assert data["best"] == {"value": run_.result().fun, "violation": 0.0, "point": run_.result().x}
+    assert run_.failures[0].reason.startswith("CommandError: exit code 3")
+
+
+def test_output_of_every_evaluation_is_kept_beside_the_store(folder):
+    run("minimize", "tune.toml", "--quiet")
+    history = dc.store.read("tune.db").history
+    assert len(history) == 24
+    for record in history:
+        kept = json.loads((folder / "tune.db.outputs" / f"{record.id:06d}" / "evaluation.json").read_text())
+        assert kept["point"] == record.point
+        assert (kept["value"] is None) == math.isnan(record.value)
+        assert kept["value"] is None or kept["value"] == record.value
+
+
+def test_no_store(folder):
+    result = run("minimize", "tune.toml", "--quiet", "--no-store", "--json")
+    assert json.loads(result.stdout)["store"] is None
+    assert {path.name for path in folder.iterdir()} == {"tune.toml"}
+
+
+def test_one_worker_gives_the_run_of_the_library(folder):
+    run("minimize", "tune.toml", "--quiet", "--workers", 1)
+
+    def objective(point):
+        if point["mode"] == "bad":
+            raise ValueError
+        return point["n"] ** 2 + 0.5 * point["flag"]
+
+    spec_space = dc.store.read("tune.db").space
+    expected = dc.minimize(objective, spec_space, budget=24, seed=3)
+    assert dc.store.read("tune.db").history.points == expected.history.points
+
+
+def test_a_stored_run_goes_on(folder):
+    run("minimize", "tune.toml", "--quiet", "--budget", 10)
+    result = run("minimize", "tune.toml")
+    assert "going on with the run in tune.db" in result.stderr
+    assert len(dc.store.read("tune.db").history) == 24
+
+
+def test_resume_keeps_what_the_command_line_said(folder):
+    run("minimize", "tune.toml", "--quiet", "--budget", 10, "--strategy", "random", "--seed", 8)
+    assert json.loads(run("resume", "tune.db", "--quiet", "--json").stdout)["n_evaluations"] == 10
+    data = json.loads(run("resume", "tune.db", "--quiet", "--json", "--budget", 15).stdout)
+    assert (data["n_evaluations"], data["strategy"], data["seed"]) == (15, "random", 8)
+
+
+def test_a_store_of_another_run(folder):
+    run("minimize", "tune.toml", "--quiet")
+    message = run("minimize", "tune.toml", "--quiet", "--seed", 9, code=3).stderr
+    assert "seed" in message
+    Path("tune.toml").write_text(SPEC.replace("high = 9", "high = 8"))
+    for command in ("minimize", "resume"):
+        assert "'n' is Integer(-9, " in run(command, "tune.toml", "--quiet", code=3).stderr
+
+
+def test_what_is_no_store(folder):
+    Path("tune.db").write_text("no database")
+    for arguments in (
+        ("minimize", "tune.toml"),
+        *((command, "tune.db") for command in ("resume", "status", "best", "report")),
+        ("export", "tune.db", "--csv", "-"),
+    ):
+        assert "tune.db" in run(*arguments, code=3).stderr
+    assert Path("tune.db").read_text() == "no database"
+    assert "does not exist" in run("status", "none.db", code=3).stderr
+
+
+def test_output_of_an_older_run_is_set_aside(folder):
+    run("minimize", "tune.toml", "--quiet")
+    Path("tune.db").unlink()
+    assert "is now tune.db.outputs.1" in run("minimize", "tune.toml", "--quiet", "--budget", 5).stderr
+    assert len(list(Path("tune.db.outputs").iterdir())) == 5
+    assert len(list(Path("tune.db.outputs.1").iterdir())) == 24
+
+
+def test_resume_needs_its_specification(folder):
+    run("minimize", "tune.toml", "--quiet")
+    Path("copy.toml").write_text("store = 'tune.db'\n" + SPEC)
+    assert "more than one specification" in run("resume", "tune.db", code=2).stderr
+    run("resume", "tune.db", "--quiet", "--spec", "copy.toml")
+    Path("copy.toml").unlink()
+    Path("tune.toml").rename("else.toml")
+    assert "no specification beside it" in run("resume", "tune.db", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("minimize", "none.toml"), "none.toml: cannot be read: No such file"),
+        (("minimize", "tune.toml", "--budget", "0"), "--budget"),
+        (("minimize", "tune.toml", "--workers", "many"), "--workers"),
+        (("minimize", "tune.toml", "--seed", "-1"), "--seed"),
+        (("minimize", "tune.toml", "--strategy", "best"), "strategy must be one of"),
+        (("minimize", "tune.toml", "--time-limit", "soon"), "90s"),
+        (("minimize",), "SPEC"),
+        (("minimise", "tune.toml"), "minimise"),
+        (("export", "tune.db"), "say where to"),
+        (("minimize", "tune.toml", "--nonsense"), "--nonsense"),
+    ],
+)
+def test_wrong_usage(folder, arguments, words):
+    assert words in run(*arguments, code=2).stderr
+
+
+def test_mistakes_in_the_file(folder):
+    Path("tune.toml").write_text(SPEC.replace("low = -9", "low = 90"))
+    for command in ("check", "minimize"):
+        line = 1 + SPEC[: SPEC.index("low = -9")].count("\n")
+        text = run(command, "tune.toml", code=2).stderr
+        assert text.startswith(f"Error: tune.toml:{line}: space.n"), text
+    Path("tune.toml").write_text(SPEC.replace("budget = 24", ""))
+    assert "budget is missing" in run("minimize", "tune.toml", code=2).stderr
+    assert "use --budget" in run("check", "tune.toml").stdout
+
+
+def test_a_program_that_is_not_there(folder):
+    Path("tune.toml").write_text("command = './nowhere {n}'\nbudget = 3\n" + SPACE)
+    for command in ("check", "minimize"):
+        assert "nowhere' is not there" in run(command, "tune.toml", code=2).stderr
+    assert not Path("tune.db").exists()
+
+
+def test_check_tries_one_evaluation(folder):
+    text = run("check", "tune.toml", "--try").stdout
+    assert "--- stdout ---" in text
+    assert {path.name for path in folder.iterdir()} == {"tune.toml"}
+    Path("tune.toml").write_text("command = 'sh -c \"echo oh no; exit 9\"'\nbudget = 3\n" + SPACE)
+    text = run("check", "tune.toml", "--try", code=1).stdout
+    assert "exit code 9" in text
+    assert "oh no" in text
+
+
+def test_nothing_found(folder):
+    Path("tune.toml").write_text("command = 'false'\nbudget = 4\n" + SPACE)
+    assert "nothing found" in run("minimize", "tune.toml", code=1).stdout
+    assert "no evaluation gave a value" in run("best", "tune.db", code=1).stderr
+    assert "4 failed" in run("status", "tune.db").stdout
+    assert json.loads(run("status", "tune.db", "--json").stdout)["best"] is None
+
+
+def test_an_infeasible_best(folder):
+    Path("tune.toml").write_text("command = 'sh -c \"exit 7\"'\ninfeasible_codes = 7\nbudget = 4\n" + SPACE)
+    run("minimize", "tune.toml", code=1)
+    assert json.loads(run("best", "tune.db", code=1).stdout)["violation"] == 1.0
+
+
+def test_errors_that_stop_the_run(folder):
+    Path("tune.toml").write_text("command = 'sh -c \"exit 7\"'\non_error = 'raise'\nbudget = 4\n" + SPACE)
+    result = run("minimize", "tune.toml", code=1)
+    assert "exit code 7" in result.stderr
+    assert "evaluations 1, 1 failed" in result.stdout
+
+
+def test_limits_of_the_command_line(folder):
+    Path("tune.toml").write_text("command = 'sh -c \"sleep 0.1; echo 1\"'\nbudget = 4000\n" + SPACE)
+    result = run("minimize", "tune.toml", "--time-limit", "0.4s", "--quiet", "--json")
+    assert json.loads(result.stdout)["stop_reason"] == "time_limit"
+
+
+@pytest.fixture
+def stored(folder):
+    run("minimize", "tune.toml", "--quiet")
+    return dc.store.read("tune.db")
+
+
+def test_best(stored):
+    result = stored.result()
+    assert json.loads(run("best", "tune.db").stdout)["point"] == result.x
+    assert float(run("best", "tune.db", "--value").stdout) == result.fun
+    assert json.loads(run("best", "tune.db", "--point").stdout) == result.x
+    command = run("best", "tune.db", "--command").stdout
+    assert command.startswith("sh -c ")
+    assert str(result.x["n"]) in command
+
+
+def test_status_as_json(stored):
+    data = json.loads(run("status", "tune.db", "--json").stdout)
+    assert (data["is_running"], data["n_told"], data["budget"]) == (False, 24, 24)
+    assert data["best"]["value"] == stored.result().fun
+    values = [record.value for record in stored.history]
+    assert data["best_number"] == values.index(stored.result().fun) + 1
+    assert data["pending"] == []
+
+
+def test_export(stored):
+    run("export", "tune.db", "--csv", "all.csv", "--json", "all.json")
+    rows = list(csv.DictReader(Path("all.csv").read_text().splitlines()))
+    assert [int(row["id"]) for row in rows] == stored.history.ids.tolist()
+    assert [row["mode"] for row in rows] == [point["mode"] for point in stored.history.points]
+    assert [row["status"] for row in rows] == stored.history.statuses.tolist()
+    records = json.loads(Path("all.json").read_text())
+    assert [record["point"] for record in records] == stored.history.points
+    assert [record["value"] is None for record in records] == [row["value"] == "nan" for row in rows]
+    assert run("export", "tune.db", "--csv", "-").stdout == Path("all.csv").read_text()
+    assert "cannot be written" in run("export", "tune.db", "--csv", "no/such/file", code=2).stderr
+
+
+def test_export_to_parquet(stored):
+    pytest.importorskip("pyarrow")
+    run("export", "tune.db", "--parquet", "all.parquet")
+    import pandas
+
+    assert pandas.read_parquet("all.parquet")["value"].notna().any()
+
+
+def test_export_to_parquet_without_its_package(stored, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "fastparquet", None)
+    assert "dcmaes[parquet]" in run("export", "tune.db", "--parquet", "all.parquet", code=2).stderr
+
+
+def test_report_has_the_output_of_failures(stored):
+    run("report", "tune.db", "--html", "out.html", "--title", "A <b> title")
+    text = Path("out.html").read_text()
+    assert "A &lt;b&gt; title" in text
+    assert "value 81" in text or "value 0" in text
+    assert "cannot be written" in run("report", "tune.db", "--html", "no/such/file.html", code=2).stderr
+
+
+def test_functions(folder):
+    Path("my_functions_for_the_test.py").write_text(
+        "def f(point):\n    return point['n'] ** 2\n\ndef bound(point):\n    return 3 - point['n']\n"
+    )
+    text = "objective = 'MODULE:f'\nconstraints = ['MODULE:bound']\nbudget = 40\ndirection = 'minimize'\n"
+    spec = text.replace("MODULE", "my_functions_for_the_test") + SPACE
+    Path("tune.toml").write_text(spec)
+    assert "my_functions_for_the_test:f" in run("check", "tune.toml", "--try").stdout
+    data = json.loads(run("minimize", "tune.toml", "--quiet", "--json", "--workers", 2).stdout)
+    assert data["best"]["value"] == 9.0
+    Path("tune.toml").write_text(spec.replace("'minimize'", "'maximize'"))
+    assert run("minimize", "tune.toml", "--store", "b.db", "--quiet").stdout.startswith("best value  81")
+    Path("tune.toml").write_text(spec.replace("test:f'", "test:g'"))
+    assert "'g' is not in" in run("check", "tune.toml", code=2).stderr
+
+
+def test_positional_spaces(folder):
+    Path("my_sum_for_the_test.py").write_text("def f(x):\n    return int(x.sum())\n")
+    Path("tune.toml").write_text(
+        "objective = 'my_sum_for_the_test:f'\nbudget = 40\n[[space.array]]\ntype = 'binary'\nrepeat = 4\n"
+    )
+    run("minimize", "tune.toml", "--quiet")
+    assert json.loads(run("best", "tune.db", "--point").stdout) == [0, 0, 0, 0]
+    header = run("export", "tune.db", "--csv", "-").stdout.splitlines()[0]
+    assert header.startswith("id,x0,x1,x2,x3,value")
+
+
+def test_constraints_and_starting_points(folder):
+    head, _, tail = SPEC.partition("[space]")
+    point = '{ n = 8, mode = "good", flag = true }'
+    Path("tune.toml").write_text(f"{head}constraints = ['n >= 4']\nstart = [{point}]\n[space]{tail}")
+    run("minimize", "tune.toml", "--quiet", "--workers", 1)
+    history = dc.store.read("tune.db").history
+    assert history[0].point == {"n": 8, "mode": "good", "flag": True}
+    assert min(point["n"] for point in history.points) == 4
+
+
+def test_bench_and_demo():
+    assert "suite" in run("bench", "list").stdout
+    assert "known optimum" in run("demo", "--budget", 30).stdout
+
+
+def test_importing_the_library_loads_neither_click_nor_rich():
+    import subprocess
+
+    code = (
+        "import sys, dcmaes; print([name for name in ('click', 'rich', 'dcmaes.cli') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_csv_is_written_as_it_is_read(stored):
+    from dcmaes.cli._answers import write_csv
+
+    file = io.StringIO()
+    write_csv(stored.history, stored.space.names, file)
+    nasty = [row["mode"] for row in csv.DictReader(io.StringIO(file.getvalue()))]
+    assert 'it\'s $(touch pwned); `x` "q"' in nasty
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shell_completion(shell, monkeypatch):
+    import os
+    import subprocess
+
+    environment = os.environ | {"_DCMAES_COMPLETE": f"{shell}_source"}
+    done = subprocess.run(
+        [str(Path(sys.executable).parent / "dcmaes")],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "bash" in done.stderr.lower():
+        pytest.skip("click completes for newer versions of bash only")
+    assert "_DCMAES_COMPLETE" in done.stdout

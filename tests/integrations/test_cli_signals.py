@@ -1,0 +1,239 @@
+"""Runs in processes of their own: Ctrl-C once and twice, termination, kill, and going on afterwards."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import dcmaes as dc
+
+# Leaves a mark for every start and every end, and tells its process by the mark of the start.
+PROGRAM = """\
+#!/bin/sh
+echo $$ > started-$DCMAES_TRIAL
+sleep "$2"
+touch ended-$DCMAES_TRIAL
+echo "$1"
+"""
+SPEC = """\
+command = ["./program", "{n}", "SECONDS"]
+budget = 12
+seed = 1
+workers = 3
+[space]
+n = { type = "integer", low = 0, high = 1000 }
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "program").write_text(PROGRAM)
+    (tmp_path / "program").chmod(0o755)
+    return tmp_path
+
+
+@pytest.fixture
+def start(folder):
+    processes = []
+
+    def start_process(*arguments, seconds="0.05"):
+        (folder / "tune.toml").write_text(SPEC.replace("SECONDS", seconds))
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dcmaes.cli", *arguments],
+            cwd=folder,
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        processes.append(process)
+        return process
+
+    yield start_process
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def finish(process, code, seconds=30):
+    out, err = process.communicate(timeout=seconds)
+    assert process.returncode == code, (out, err)
+    return out, err
+
+
+def until(condition, seconds=30.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+def marks(folder, kind):
+    return {int(path.name.partition("-")[2]) for path in folder.glob(f"{kind}-*")}
+
+
+def is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def living(folder):
+    pids = [path.read_text().strip() for path in folder.glob("started-*")]
+    return [pid for pid in pids if pid and is_alive(int(pid))]
+
+
+def history(folder):
+    return dc.store.read(folder / "tune.db").history
+
+
+def test_an_interrupt_waits_for_what_is_running(folder, start):
+    process = start("minimize", "tune.toml", "--json", seconds="0.7")
+    until(lambda: len(marks(folder, "ended")) >= 3 and len(marks(folder, "started")) >= 5)
+    process.send_signal(signal.SIGINT)
+    out, err = finish(process, 130)
+    assert "interrupted: waiting for" in err
+    data = json.loads(out)
+    assert data["stop_reason"] == "interrupted"
+    started = marks(folder, "started")
+    assert len(started) < 12
+    assert started == marks(folder, "ended") == set(history(folder).ids.tolist())
+    assert data["n_evaluations"] == len(started)
+    out, _ = finish(start("resume", "tune.db", "--json"), 0)
+    assert json.loads(out)["n_evaluations"] == 12
+    assert sorted(history(folder).ids.tolist()) == list(range(12))
+
+
+def test_a_second_interrupt_ends_everything_at_once(folder, start):
+    process = start("minimize", "tune.toml", seconds="60")
+    until(lambda: len(marks(folder, "started")) == 3)
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert process.poll() is None
+    assert len(living(folder)) == 3
+    process.send_signal(signal.SIGINT)
+    finish(process, 130)
+    assert time.monotonic() - begun < 20
+    assert living(folder) == []
+    assert len(history(folder)) == 0
+    out, _ = finish(start("resume", "tune.db", "--json"), 0)
+    assert json.loads(out)["n_failures"] == 0
+    assert sorted(history(folder).ids.tolist()) == list(range(12))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_termination_ends_everything_at_once(folder, start, number):
+    process = start("minimize", "tune.toml", seconds="60")
+    until(lambda: len(marks(folder, "started")) == 3)
+    process.send_signal(number)
+    finish(process, 143)
+    assert living(folder) == []
+    run = dc.store.read(folder / "tune.db")
+    assert len(run.history) == 0
+    assert len(run.pending) == 3
+    assert not run.is_running
+
+
+def test_termination_of_a_function(folder, start):
+    code = "import time, pathlib\ndef f(point):\n    pathlib.Path('started').touch()\n    time.sleep(60)\n"
+    (folder / "slow_function.py").write_text(code)
+    text = SPEC.replace('command = ["./program", "{n}", "SECONDS"]', 'objective = "slow_function:f"')
+    (folder / "function.toml").write_text(text)
+    process = start("minimize", "function.toml")
+    until((folder / "started").exists)
+    begun = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    finish(process, 143)
+    assert time.monotonic() - begun < 20
+
+
+def test_a_killed_run_goes_on(folder, start):
+    process = start("minimize", "tune.toml", seconds="0.3")
+    until(lambda: len(marks(folder, "ended")) >= 4)
+    process.kill()
+    process.wait()
+    until(lambda: not living(folder))
+    n_before = len(history(folder))
+    assert 0 < n_before < 12
+    assert not dc.store.read(folder / "tune.db").is_running
+    _, err = finish(start("resume", "tune.db", "--json"), 0)
+    assert "going on with the run in tune.db" in err
+    assert sorted(history(folder).ids.tolist()) == list(range(12))
+
+
+def test_two_at_once(folder, start):
+    process = start("minimize", "tune.toml", seconds="60")
+    until(lambda: len(marks(folder, "started")) == 3)
+    for command in ("minimize", "resume"):
+        _, err = finish(start(command, "tune.toml", seconds="60"), 3)
+        assert "tune.db" in err
+    assert len(living(folder)) == 3
+    process.terminate()
+    finish(process, 143)
+
+
+def test_status_while_it_runs(folder, start):
+    process = start("minimize", "tune.toml", "--budget", "500", seconds="0.3")
+    until(lambda: len(marks(folder, "ended")) >= 4)
+    out, _ = finish(start("status", "tune.db"), 0)
+    assert "tune.db: running, last written" in out
+    assert re.search(r"\d/500 +best \d+", out)
+    data = json.loads(finish(start("status", "tune.toml", "--json"), 0)[0])
+    assert data["is_running"]
+    assert data["n_running"] == len(data["pending"]) > 0
+    assert data["seconds_left"] > 0
+    process.terminate()
+    finish(process, 143)
+
+
+def test_live_status_ends_with_the_run(folder, start):
+    process = start("minimize", "tune.toml", seconds="0.4")
+    until(lambda: marks(folder, "started"))
+    leader, follower = pty.openpty()
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "100", "OMP_NUM_THREADS": "1"}
+    viewer = subprocess.Popen(
+        [sys.executable, "-m", "dcmaes.cli", "status", "tune.db"],
+        cwd=folder,
+        env=environment,
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+    )
+    os.close(follower)
+    chunks = []
+
+    def read():
+        while True:
+            try:
+                chunks.append(os.read(leader, 65536))
+            except OSError:
+                return
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    finish(process, 0)
+    assert viewer.wait(30) == 0
+    thread.join(10)
+    os.close(leader)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", b"".join(chunks).decode())
+    assert "tune.db: running" in text
+    assert "not running: budget of 12 evaluations used" in text
+    assert "12/12 evaluations" in text
+
+
+def test_the_reader_of_a_pipe_may_leave(folder, start):
+    finish(start("minimize", "tune.toml", "--quiet"), 0)
+    command = f"{sys.executable} -m dcmaes.cli export tune.db --csv - | head -1"
+    done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("id,n,value")
+    assert "Traceback" not in done.stderr
