@@ -7,6 +7,9 @@ folder of their own. A page that needs a package which is not installed by defau
 
 import doctest
 import re
+import shlex
+import shutil
+import subprocess
 import sys
 import types
 from importlib.util import find_spec
@@ -50,6 +53,19 @@ def test_page_runs(page, tmp_path, monkeypatch):
     for block in BLOCK.finditer(text):
         run = run_doctest if ">>> " in block[1] else run_script
         run(block[1], vars(module), (page, text.count("\n", 0, block.start(1))))
+
+
+@pytest.mark.skipif(shutil.which("awk") is None, reason="the example specification runs awk")
+def test_commands_of_the_readme_run(tmp_path):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^\$ dcmaes (.*)$", text, re.MULTILINE)
+    assert len(commands) == 4
+    for command in commands:
+        arguments = [sys.executable, "-m", "dcmaes.cli", *shlex.split(command, comments=True)]
+        done = subprocess.run(
+            arguments, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert done.returncode == 0, f"dcmaes {command}\n{done.stdout}\n{done.stderr}"
 
 
 def test_pages_are_found():
