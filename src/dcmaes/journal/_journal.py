@@ -46,12 +46,7 @@ class Journal:
         self.reader = Reader(self._connection, path)
         # Closes the file also where nobody does.
         self._finalizer = weakref.finalize(self, _close, self._connection, self._take_lock())
-        try:
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self.is_new = is_empty(self._connection)
-        except sqlite3.Error as error:
-            self.close()
-            raise unusable(path, error, "written") from error
+        self.is_new = is_empty(self._connection)
         self._seq = 0 if self.is_new else self.reader.last_seq()
         self._sitting = 0
         self._unsynced = 0.0
@@ -65,6 +60,7 @@ class Journal:
         snapshot: bytes | None = None,
     ) -> None:
         """Begin a sitting; in a new file, make the tables and write the identity of the run."""
+        self._execute("PRAGMA journal_mode = WAL")
         with self._transaction(is_synced=True) as execute:
             if self.is_new:
                 create_tables(self._connection)
@@ -132,6 +128,12 @@ class Journal:
     def is_closed(self) -> bool:
         """Whether the file was let go of."""
         return not self._finalizer.alive
+
+    def _execute(self, statement: str) -> None:
+        try:
+            self._connection.execute(statement)
+        except sqlite3.Error as error:
+            raise unusable(self.path, error, "written") from error
 
     @contextmanager
     def _transaction(self, is_synced: bool = False) -> Iterator[Any]:
