@@ -145,7 +145,7 @@ def test_limits_may_change(path):
 
 
 def test_an_extended_run_goes_on_exactly_after_a_kill(path):
-    """The strategy starts from the first budget, so the limits of later sittings must not leak into replays."""
+    """The strategy starts from the first budget: limits of later sittings must not leak into replays."""
     dc.minimize(objective, SPACE, budget=30, seed=1, strategy="cma", store=path)
     whole = dc.resume(path, objective, budget=80)
     other = path.with_name("other.db")

@@ -22,6 +22,7 @@ from dcmaes.optimizer._trial import Trial, describe
 
 # How often to look which evaluations have begun, if they have a time limit, in seconds.
 _LOOK = 0.1
+ALL_HANG = "all {} workers of the executor have exceeded evaluation_timeout and still hang"
 
 
 class ExecutorEvaluator:
@@ -122,10 +123,8 @@ class ExecutorEvaluator:
                 self._executor = self._make()
                 future = self._executor.submit(measure_remotely, self._objective, argument)
             self._running[future] = self._waiting.popleft()
-        if self._waiting and not self._running:
-            raise RuntimeError(
-                f"all {self.n_slots} workers of the executor have exceeded evaluation_timeout and still hang"
-            )
+        if self._waiting and not (self._running or self._finished):
+            raise RuntimeError(ALL_HANG.format(self.n_slots))
 
     def _receive(self, future: Future[Measurement]) -> list[tuple[Trial, Measurement]]:
         """Return what came back, or nothing if it was lost and is submitted again."""

@@ -10,7 +10,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from dcmaes._validation import check_integer, check_number
-from dcmaes.optimizer._executors import ExecutorEvaluator
+from dcmaes.optimizer._executors import ALL_HANG, ExecutorEvaluator
 from dcmaes.optimizer._interrupts import Interrupts
 from dcmaes.optimizer._measurement import Evaluator, InlineEvaluator, Measurement, Objective
 from dcmaes.optimizer._optimizer import Optimizer
@@ -162,6 +162,8 @@ class _Loop:
     def _keep_busy(self) -> None:
         """Submit until no worker is free; one at a time, ask for what the strategy waits for."""
         evaluator = self._evaluator
+        if evaluator.n_running == 0 and evaluator.n_free <= 0:
+            raise RuntimeError(ALL_HANG.format(evaluator.n_slots))
         while (n_free := evaluator.n_free) > 0:
             if not self._asked:
                 self._asked.extend(self._optimizer.ask(None if evaluator.n_slots == 1 else n_free))

@@ -1,0 +1,256 @@
+"""Workers that die, hang or cannot be reached: each with a clear record, and the run goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import dcmaes as dc
+
+SPACE = dc.Space.integers(2, 0, 30)
+RUN = {"space": SPACE, "seed": 0, "strategy": "random"}
+
+
+class Dying:
+    """Kills its own process at points with an even first entry: each time, or the first time only."""
+
+    def __init__(self, folder, *, is_mortal_once):
+        self.folder = Path(folder)
+        self.is_mortal_once = is_mortal_once
+
+    def __call__(self, x):
+        mark = self.folder / f"{x[0]}-{x[1]}"
+        if x[0] % 2 == 0 and not (self.is_mortal_once and mark.exists()):
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return float(x.sum())
+
+
+class Hanging:
+    """Hangs at points with an even first entry, in a program that it starts."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+
+    def __call__(self, x):
+        if x[0] % 2 == 0:
+            program = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+            (self.folder / str(program.pid)).touch()
+            program.wait()
+        return float(x.sum())
+
+
+def is_alive(pid):
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return False
+    return status != "Z"
+
+
+def wait_for(condition, seconds=30.0):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_a_worker_that_dies_is_replaced_and_its_point_evaluated_again(tmp_path):
+    store = tmp_path / "run.db"
+    objective = Dying(tmp_path, is_mortal_once=True)
+    with pytest.warns(RuntimeWarning, match=r"was lost and is made again: .*killed by SIGKILL"):
+        result = dc.minimize(objective, **RUN, budget=12, workers=2, store=store)
+    assert (result.nfev, result.n_failures) == (12, 0)
+    even = {record.id for record in result.history if record.point[0] % 2 == 0}
+    losses = dc.store.read(store).losses
+    assert even
+    assert {loss.id for loss in losses} == even
+    assert all("the worker process died (killed by SIGKILL)" in loss.reason for loss in losses)
+
+
+def test_a_point_that_kills_two_workers_has_failed(tmp_path):
+    objective = Dying(tmp_path, is_mortal_once=False)
+    with pytest.warns(RuntimeWarning, match="was lost and is made again"):
+        result = dc.minimize(objective, **RUN, budget=10, workers=2)
+    assert result.nfev == 10
+    for record in result.history:
+        is_even = record.point[0] % 2 == 0
+        reason = "the worker process died (killed by SIGKILL), for the second time"
+        assert (record.status, record.reason) == (("failed", reason) if is_even else ("ok", None))
+    assert 0 < result.n_failures < 10
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_worker_that_hangs_is_killed_with_what_it_started(tmp_path, workers):
+    begun = time.monotonic()
+    result = dc.minimize(Hanging(tmp_path), **RUN, budget=6, workers=workers, evaluation_timeout=0.4)
+    assert time.monotonic() - begun < 60
+    failed = [record for record in result.history if record.point[0] % 2 == 0]
+    assert result.nfev == 6
+    assert 0 < len(failed) == result.n_failures < 6
+    assert {record.reason for record in failed} == {"timed out: stopped after 0.4 s"}
+    assert all(record.objective_time >= 0.4 for record in failed)
+    programs = [int(name.name) for name in tmp_path.iterdir()]
+    assert len(programs) == len(failed)
+    assert wait_for(lambda: not any(map(is_alive, programs)))
+
+
+def test_threads_that_hang_are_given_up_but_not_used_again():
+    release = threading.Event()
+
+    def objective(x):
+        if x[0] % 2 == 0 and x[1] % 2 == 0:
+            release.wait()
+        return float(x.sum())
+
+    with ThreadPoolExecutor(8) as pool:
+        try:
+            result = dc.minimize(
+                objective, **RUN, budget=12, executor=pool, workers=8, evaluation_timeout=0.3
+            )
+        finally:
+            release.set()
+    assert (result.nfev, result.stop_reason) == (12, dc.StopReason.BUDGET)
+    assert 0 < result.n_failures < 8
+    reason = "timed out: no answer after 0.3 s, and its worker cannot be stopped"
+    assert set(result.history.reasons) == {None, reason}
+
+
+def test_a_run_ends_when_all_threads_hang():
+    release = threading.Event()
+    with ThreadPoolExecutor(2) as pool:
+        try:
+            with pytest.raises(dc.EvaluationError, match=r"all 2 workers .* still hang") as caught:
+                dc.minimize(
+                    lambda x: release.wait() and 1.0,
+                    **RUN,
+                    budget=9,
+                    executor=pool,
+                    workers=2,
+                    evaluation_timeout=0.2,
+                )
+        finally:
+            release.set()
+    assert caught.value.result.nfev == caught.value.result.n_failures == 2
+
+
+def test_queued_evaluations_do_not_time_out():
+    with ThreadPoolExecutor(1) as pool:
+        result = dc.minimize(
+            lambda x: time.sleep(0.1) or 1.0,
+            **RUN,
+            budget=8,
+            executor=pool,
+            workers=8,
+            evaluation_timeout=0.6,
+        )
+    assert (result.nfev, result.n_failures) == (8, 0)
+
+
+def test_a_broken_pool_ends_the_run_and_nothing_is_spent_on_it(tmp_path):
+    store = tmp_path / "run.db"
+    objective = Dying(tmp_path, is_mortal_once=True)
+    with (
+        ProcessPoolExecutor(2) as pool,
+        pytest.warns(RuntimeWarning, match="was lost and is made again"),
+        pytest.raises(dc.EvaluationError, match="BrokenProcessPool") as caught,
+    ):
+        dc.minimize(objective, **RUN, budget=20, executor=pool, workers=2, store=store)
+    assert caught.value.result.n_failures == 0
+    with pytest.warns(RuntimeWarning, match="was lost and is made again"):
+        result = dc.resume(store, objective, workers=2)
+    assert (result.nfev, result.n_failures) == (20, 0)
+
+
+def test_a_pool_that_can_be_made_again_is(tmp_path):
+    objective = Dying(tmp_path, is_mortal_once=True)
+    with pytest.warns(RuntimeWarning, match="was lost and is made again"):
+        result = dc.minimize(objective, **RUN, budget=12, executor=lambda: ProcessPoolExecutor(1), workers=1)
+    assert (result.nfev, result.n_failures) == (12, 0)
+
+
+SCRIPT = """
+import sys, time
+import dcmaes as dc
+
+def objective(x):
+    open(sys.argv[1] + f"/begun-{x[0]}-{x[1]}", "w").close()
+    time.sleep(SECONDS)
+    return float(x.sum())
+
+if __name__ == "__main__":
+    result = dc.minimize(objective, dc.Space.integers(2, 0, 30), budget=1000, seed=0, strategy="random",
+                         store=sys.argv[1] + "/run.db", workers=WORKERS, progress=False)
+    print(result.nfev, result.stop_reason.name, result.message)
+"""
+
+
+def start(folder, seconds, workers):
+    script = SCRIPT.replace("SECONDS", str(seconds)).replace("WORKERS", str(workers))
+    (folder / "script.py").write_text(script)
+    command = [sys.executable, str(folder / "script.py"), str(folder)]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert wait_for(lambda: len(list(folder.glob("begun-*"))) >= workers)
+    return process
+
+
+def read_when_free(folder):
+    assert wait_for(lambda: not dc.store.read(folder / "run.db").is_running)
+    return dc.store.read(folder / "run.db")
+
+
+def test_ctrl_c_once_waits_for_what_is_under_way(tmp_path):
+    process = start(tmp_path, seconds=1.5, workers=2)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert "interrupted: waiting for 2 evaluations under way; interrupt again to leave at once" in err
+    assert out == "2 INTERRUPTED interrupted after 2 evaluations\n"
+    run = read_when_free(tmp_path)
+    assert (len(run.history), run.pending, run.stop_reason) == (2, (), dc.StopReason.INTERRUPTED)
+
+
+def test_ctrl_c_twice_ends_at_once_with_the_store_intact(tmp_path):
+    process = start(tmp_path, seconds=600, workers=2)
+    process.send_signal(signal.SIGINT)
+    assert "interrupt again" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "KeyboardInterrupt" in err
+    run = read_when_free(tmp_path)
+    assert (len(run.history), len(run.pending)) == (0, 2)
+    with dc.Optimizer(SPACE, budget=1000, seed=0, strategy="random", store=tmp_path / "run.db") as opt:
+        assert len(opt.pending) == 2
+
+
+def test_ctrl_c_in_the_objective_returns_what_is_known(tmp_path):
+    process = start(tmp_path, seconds=600, workers=1)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert out == "0 INTERRUPTED interrupted after 0 evaluations\n"
+
+
+def test_workers_end_when_the_run_is_killed(tmp_path):
+    process = start(tmp_path, seconds=600, workers=2)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    assert len(children) == 2
+    process.kill()
+    process.communicate()
+    assert wait_for(lambda: not any(map(is_alive, children)))
+    assert not dc.store.read(tmp_path / "run.db").is_running
