@@ -3,7 +3,7 @@
  *   cc -O2 -o anneal anneal.c -lm
  *   ./anneal --start 1.0 --end 0.01 --move reverse --neighbours 8 --levels 50 [--greedy]
  *
- * It makes round trips through 5 maps of 60 towns, 20000 moves each, and prints their mean length. How good they
+ * It makes round trips through 5 maps of 60 towns, 10000 moves each, and prints their mean length. How good they
  * are depends on the flags. Exit code 2: wrong usage. Exit code 3: --end is above --start, which makes no sense.
  */
 #include <math.h>
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOWNS = 60, MAPS = 5, MOVES = 20000 };
+enum { TOWNS = 60, MAPS = 5, MOVES = 10000 };
 
 static uint64_t state;
 
