@@ -17,17 +17,20 @@ REFERENCE = Path(__file__).parents[2] / "docs" / "api"
 NAMES = {
     "dcmaes": """
         Binary Categorical EvaluationError Float Integer Interaction Optimizer Ordinal Outcome Result Space
-        StopReason Trial maximize minimize
+        StopReason Trial maximize minimize resume store
     """,
     "dcmaes.bench": "Domain Evaluate Optimizer Row RunEnded optimizer optimizers suite suites",
+    "dcmaes.cli": "main",
     "dcmaes.demo": "demo",
     "dcmaes.distributions": """
         BivariateBernoulli CenteredBinomial Ising MultivariateBernoulli MultivariateBinomial PoissonBinomial
         TruncatedGeometric
     """,
+    "dcmaes.integrations.optuna": "DcmaesSampler",
+    "dcmaes.integrations.sklearn": "DiscreteSearchCV FeatureSelector RedundantPair",
     "dcmaes.optimizer": """
         Distribution EvaluationError History Interaction Optimizer Outcome Record Result StopReason Trial
-        maximize minimize
+        maximize minimize rebuild resume
     """,
     "dcmaes.problems": """
         Problem categorical_leadingones categorical_onemax closest_vector contamination_control ellipsoid
@@ -35,9 +38,17 @@ NAMES = {
         mixed_ellipsoid mixed_sphere nk_landscape onemax pest_control planted_graph qubo rastrigin rosenbrock
         rotated_ellipsoid sphere step trap
     """,
+    "dcmaes.report": """
+        Band Convergence Coordinates Graph Heat Importance Marginals Matrix Timeline convergence_data
+        coordinates_data correlations_data graph_data importance_data interactions_data marginal_data
+        marginals_data plot_convergence plot_coordinates plot_correlations plot_importance
+        plot_interaction_graph plot_interactions plot_marginal plot_marginals plot_timeline render_html
+        timeline_data write_html
+    """,
     "dcmaes.space": """
         Binary CATEGORY CONTINUOUS Categorical Float Integer LATTICE Ordinal Sites Space Variable
     """,
+    "dcmaes.store": "Failure Loss Pending Span StoreError StoredRun read",
     "dcmaes.strategies": """
         Cma Evaluations Known Paper RandomSearch Strategy Summary is_registered make_strategy strategy_names
     """,
@@ -45,8 +56,16 @@ NAMES = {
 }
 
 
+# Packages that the others are made of: their names may change.
+INTERNAL = {"dcmaes.journal", "dcmaes.models", "dcmaes.progress"}
+# Names that are public for other packages of the library only.
+NOT_IN_REFERENCE = {"main", "rebuild"}
+
+
 @pytest.mark.parametrize("module", NAMES)
 def test_names(module):
+    if module.startswith("dcmaes.integrations."):
+        pytest.importorskip(module.rpartition(".")[2])
     found = import_module(module)
     assert sorted(found.__all__) == NAMES[module].split()
     for name in found.__all__:
@@ -57,14 +76,15 @@ def test_names(module):
 
 def test_every_public_module_is_listed():
     modules = {f"dcmaes.{entry.name}" for entry in pkgutil.iter_modules(dcmaes.__path__)}
-    assert {name for name in modules if not name.startswith("dcmaes._")} == set(NAMES) - {"dcmaes"}
+    modules = {name for name in modules if not name.startswith("dcmaes._")} - INTERNAL
+    assert modules == {".".join(name.split(".")[:2]) for name in NAMES if name != "dcmaes"}
 
 
 @pytest.mark.parametrize("module", NAMES)
 def test_names_are_in_the_reference(module):
     words = set("".join(page.read_text(encoding="utf-8") for page in REFERENCE.glob("*.md")).split())
     bare = {word.strip("`.,:;()").rpartition(".")[2] for word in words}
-    assert set(NAMES[module].split()) - bare == set()
+    assert set(NAMES[module].split()) - bare - NOT_IN_REFERENCE == set()
 
 
 def test_version():
