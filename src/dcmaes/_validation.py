@@ -13,6 +13,15 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
+class ArgumentError(ValueError):
+    """An argument that does not go with a file, as opposed to a file that makes no sense.
+
+    >>> raise ArgumentError("seed is 1 here and 2 there")
+    Traceback (most recent call last):
+    dcmaes._validation.ArgumentError: seed is 1 here and 2 there
+    """
+
+
 def check_integer(name: str, value: Any, *, low: int | None = None, high: int | None = None) -> int:
     """Return `value` as an `int`, or raise naming the argument.
 

@@ -20,7 +20,7 @@ Nothing in the file is executed: it holds numbers, text (JSON) and arrays.
 from dcmaes.journal._journal import SYNCED_SECONDS, Journal
 from dcmaes.journal._reader import Ask, Reader, Sitting, Snapshot
 from dcmaes.journal._rows import EvaluationRow, LossRow, TrialRow
-from dcmaes.journal._schema import StoreError
+from dcmaes.journal._schema import StoreError, intelligible
 
 __all__ = [
     "SYNCED_SECONDS",
@@ -33,4 +33,5 @@ __all__ = [
     "Snapshot",
     "StoreError",
     "TrialRow",
+    "intelligible",
 ]

@@ -17,7 +17,15 @@ from typing import Any
 from dcmaes.journal._lock import Lock
 from dcmaes.journal._reader import Reader
 from dcmaes.journal._rows import EvaluationRow, LossRow, TrialRow
-from dcmaes.journal._schema import StoreError, connect, create_tables, is_empty, sync_folder, unusable
+from dcmaes.journal._schema import (
+    StoreError,
+    connect,
+    create_tables,
+    intelligible,
+    is_empty,
+    sync_folder,
+    unusable,
+)
 
 # Evaluations that took this long together are worth waiting for the disk: it takes a few milliseconds, so
 # runs lose a few per cent of their time at most, and a power cut costs at most this much work.
@@ -47,7 +55,8 @@ class Journal:
         # Closes the file also where nobody does.
         self._finalizer = weakref.finalize(self, _close, self._connection, self._take_lock())
         self.is_new = is_empty(self._connection)
-        self._seq = 0 if self.is_new else self.reader.last_seq()
+        with intelligible(path):
+            self._seq = 0 if self.is_new else self.reader.last_seq()
         self._sitting = 0
         self._unsynced = 0.0
         self._last_write = time.monotonic()

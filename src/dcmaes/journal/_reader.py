@@ -159,7 +159,8 @@ class Reader:
 
     def _query(self, query: str, *values: Any) -> Iterator[Any]:
         try:
-            yield from self._connection.execute(query, values)
+            for row in self._connection.execute(query, values):  # noqa: UP028 - that would close it twice
+                yield row
         except sqlite3.Error as error:
             raise unusable(self.path, error, "read") from error
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from dcmaes._validation import ArgumentError
 
 # "dcma" in ASCII: says in the header of the database whose it is.
 APPLICATION_ID = 0x64636D61
 VERSION = 1
 # How long a reader or writer waits for another one's transaction.
 _PATIENCE = 10.0
+_SMALLEST = 512
 
 TABLES = """
 CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -59,12 +63,16 @@ def connect(path: Path, *, is_writing: bool) -> sqlite3.Connection:
         raise StoreError(
             f"the store {str(path)!r} cannot be made: there is no folder {str(path.absolute().parent)!r}"
         )
+    # SQLite takes a file shorter than any database for an empty one.
+    if path.exists() and 0 < path.stat().st_size < _SMALLEST:
+        raise StoreError(f"{str(path)!r} is not a store of dcmaes but some other file: give another path")
     try:
         connection = _open(path, is_writing)
     except sqlite3.Error as error:
         raise unusable(path, error) from error
     try:
-        _check(connection, path, is_writing)
+        with intelligible(path):
+            _check(connection, path, is_writing)
     except BaseException:
         connection.close()
         raise
@@ -83,6 +91,17 @@ def is_empty(connection: sqlite3.Connection) -> bool:
     """Tell whether the database has no tables yet."""
     (n_tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     return int(n_tables) == 0
+
+
+@contextmanager
+def intelligible(path: Path) -> Iterator[None]:
+    """Raise StoreError where the body cannot make sense of what it reads, and pass what it says itself."""
+    try:
+        yield
+    except (StoreError, ArgumentError):
+        raise
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise StoreError(f"the store {str(path)!r} cannot be read: it is damaged ({error!r})") from error
 
 
 def unusable(path: Path, error: Exception, doing: str = "used") -> StoreError:

@@ -8,7 +8,8 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
-from dcmaes.journal import Reader
+from dcmaes._validation import ArgumentError
+from dcmaes.journal import Reader, intelligible
 from dcmaes.optimizer._constraints import Constraint
 from dcmaes.optimizer._loop import Effort, drive
 from dcmaes.optimizer._measurement import Objective
@@ -92,20 +93,20 @@ def _open(
     """Return the optimizer of a stored run."""
     reader = Reader.open(Path(os.fspath(path)))
     try:
-        identity, last = reader.identity(), reader.sittings()[-1]
+        with intelligible(reader.path):
+            identity, last = reader.identity(), reader.sittings()[-1]
+            name = repr(os.fspath(path))
+            if identity["has_constraints"] and constraints is None:
+                raise ArgumentError(
+                    f"the run in {name} had constraints, which are not in the store: pass constraints="
+                )
+            chosen = choose_space(name, identity["space"], space)
+            arguments = {
+                "strategy": choose_strategy(name, identity["strategy"], strategy),
+                "x0": stored_starts(identity, chosen, is_total=False),
+                **{key: identity[key] for key in ("seed", "direction", "duplicates")},
+                **{key: last.limits[key] if limit is None else limit for key, limit in limits.items()},
+            }
     finally:
         reader.close()
-    name = repr(os.fspath(path))
-    if identity["has_constraints"] and constraints is None:
-        raise ValueError(f"the run in {name} had constraints, which are not in the store: pass constraints=")
-    chosen = choose_space(name, identity["space"], space)
-    return Optimizer(
-        chosen,
-        strategy=choose_strategy(name, identity["strategy"], strategy),
-        x0=stored_starts(identity, chosen, is_total=False),
-        constraints=constraints,
-        callbacks=callbacks,
-        store=path,
-        **{key: identity[key] for key in ("seed", "direction", "duplicates")},
-        **{key: last.limits[key] if limit is None else limit for key, limit in limits.items()},
-    )
+    return Optimizer(chosen, constraints=constraints, callbacks=callbacks, store=path, **arguments)

@@ -8,6 +8,7 @@ import os
 import platform
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from dcmaes.journal import Ask, EvaluationRow, Journal, LossRow, Reader, Snapshot, StoreError, TrialRow
+from dcmaes._validation import ArgumentError
+from dcmaes.journal import (
+    Ask,
+    EvaluationRow,
+    Journal,
+    LossRow,
+    Reader,
+    Snapshot,
+    StoreError,
+    TrialRow,
+    intelligible,
+)
 from dcmaes.optimizer import _persistence
 from dcmaes.optimizer._archive import Archive, Entry, Status
 from dcmaes.optimizer._knowledge import Outstanding
@@ -51,8 +63,9 @@ class RunStore:
         if self.journal.is_new:
             return given
         reader = self.journal.reader
-        seed = given.seed if is_seed_given else reader.identity()["seed"]
-        return replace(given, seed=seed, **reader.sittings()[0].limits)
+        with intelligible(reader.path):
+            seed = given.seed if is_seed_given else reader.identity()["seed"]
+            return replace(given, seed=seed, **reader.sittings()[0].limits)
 
     def attach(self, run: Run, given: Settings) -> None:
         """Begin the store of a new run, or bring a fresh one to where the stored one was."""
@@ -61,9 +74,10 @@ class RunStore:
             self.journal.begin(identity_of(run), limits, _versions())
             return
         reader = self.journal.reader
-        _compare(reader, run)
-        _restore(run, reader.snapshot(), reader, is_exact=True)
-        run.relimit(limits)
+        with intelligible(reader.path):
+            _compare(reader, run)
+            _restore(run, reader.snapshot(), reader, is_exact=True)
+            run.relimit(limits)
         # What replaying the events under the first limits does not give is in the snapshot.
         has_changed = limits != reader.sittings()[-1].limits
         self.journal.begin({}, limits, _versions(), _snapshot(run) if has_changed else None)
@@ -102,15 +116,19 @@ class RunStore:
         self.journal.write_loss(LossRow(trial.id, reason, worker, time.time()))
 
     def close(self, run: Run, is_whole: bool, optimizer_time: float) -> None:
-        """Write how the sitting ended and, unless a change broke off in its middle, where the run is."""
+        """Write how the sitting ended and, unless a change broke off in its middle, where the run is.
+
+        On a disk that is full nothing is lost by leaving that out: the events before are all there.
+        """
         if self.journal.is_closed:
             return
         try:
-            if is_whole:
-                self.journal.write_snapshot(_snapshot(run))
-            reason = None if run.stop is None else run.stop.reason.value
-            _, violation = run.standing(run.best())
-            self.journal.end(reason, run.message(violation), optimizer_time)
+            with suppress(StoreError):
+                if is_whole:
+                    self.journal.write_snapshot(_snapshot(run))
+                reason = None if run.stop is None else run.stop.reason.value
+                _, violation = run.standing(run.best())
+                self.journal.end(reason, run.message(violation), optimizer_time)
         finally:
             self.journal.close()
 
@@ -150,9 +168,7 @@ def stored_starts(identity: dict[str, Any], space: Space, *, is_total: bool) -> 
     return starts
 
 
-def read_archive(
-    reader: Reader, space: Space, archive: Archive, sign: float, until: float = math.inf
-) -> None:
+def _read_archive(reader: Reader, archive: Archive, sign: float, until: int) -> None:
     """Add to an archive what was told, up to event `until`."""
     for trial, row in reader.told(until):
         entry = Entry(
@@ -176,13 +192,10 @@ def _restore(run: Run, snapshot: Snapshot | None, reader: Reader, *, is_exact: b
     after = 0
     if snapshot is not None:
         after = snapshot.seq
-        try:
-            data = _persistence.loads(snapshot.data)
-            read_archive(reader, run.space, run.archive, run.settings.sign, after)
-            restore_run(run, data)
-            run.settings = Settings(**data["settings"])
-        except (KeyError, IndexError, AttributeError, TypeError, ValueError) as error:
-            raise StoreError(f"the store {str(reader.path)!r} cannot be read: {error!r}") from error
+        data = _persistence.loads(snapshot.data)
+        _read_archive(reader, run.archive, run.settings.sign, after)
+        restore_run(run, data)
+        run.settings = Settings(**data["settings"])
     settings = run.settings
     run.settings = replace(settings, time_limit=None, on_error="penalize")
     for event in reader.events(after):
@@ -263,7 +276,7 @@ def _compare(reader: Reader, run: Run) -> None:
     if now["has_constraints"] != then["has_constraints"]:
         differences.append("constraints are given here or there, not both")
     if differences:
-        raise ValueError(
+        raise ArgumentError(
             f"the run in the store {str(reader.path)!r} is another one: {'; '.join(differences)}. "
             f"Give the arguments of that run (or use dcmaes.resume), or another path for a new run"
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from dcmaes._validation import ArgumentError
 from dcmaes.optimizer import _persistence
 from dcmaes.optimizer._knowledge import Outstanding
 from dcmaes.optimizer._proposals import Candidate
@@ -141,11 +142,11 @@ def choose_space(path: str, saved: dict[str, Any] | None, given: Space | None) -
     """Return the space of a saved run, from the file or as given, or raise if the two differ."""
     if saved is None:
         if given is None:
-            raise ValueError(f"the space saved in {path} has choices that are not plain data: pass space=")
+            raise ArgumentError(f"the space saved in {path} has choices that are not plain data: pass space=")
         return given
     space = Space.from_dict(saved)
     if given is not None and (differences := space.differences(given)):
-        raise ValueError(f"space differs from the one saved in {path}: {'; '.join(differences)}")
+        raise ArgumentError(f"space differs from the one saved in {path}: {'; '.join(differences)}")
     return space if given is None else given
 
 
@@ -154,9 +155,13 @@ def choose_strategy(path: str, saved: dict[str, Any], given: Strategy[Any] | Non
     name, options = saved["name"], saved["options"]
     if given is None:
         if options is None:
-            raise ValueError(f"the run saved in {path} used a strategy of your own, {name!r}: pass strategy=")
+            raise ArgumentError(
+                f"the run saved in {path} used a strategy of your own, {name!r}: pass strategy="
+            )
         return make_strategy(name, options)
     strategy = make_strategy(given)
     if strategy.name != name or (options is not None and dict(strategy.options()) != options):
-        raise ValueError(f"strategy differs from the one saved in {path}, which is {name!r} with {options}")
+        raise ArgumentError(
+            f"strategy differs from the one saved in {path}, which is {name!r} with {options}"
+        )
     return strategy

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dcmaes.journal import EvaluationRow, Reader, Sitting
+from dcmaes.journal import EvaluationRow, Reader, Sitting, intelligible
 from dcmaes.optimizer import History, Optimizer, Result, StopReason, rebuild
 from dcmaes.space import Space
 from dcmaes.strategies import Strategy
@@ -182,7 +182,7 @@ def read(
     """
     reader = Reader.open(Path(os.fspath(path)))
     try:
-        with reader.at_once():
+        with intelligible(reader.path), reader.at_once():
             return StoredRun(reader, space, strategy)
     finally:
         reader.close()

@@ -1,0 +1,73 @@
+"""Sixty-four threads ask and tell one optimizer at once: each call is carried out whole."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import dcmaes as dc
+
+N_THREADS = 64
+N_EACH = 20
+
+
+@pytest.mark.parametrize("has_store", [False, True])
+def test_64_threads_tell_one_optimizer(tmp_path, has_store):
+    budget = N_THREADS * N_EACH
+    store = tmp_path / "run.db" if has_store else None
+    opt = dc.Optimizer(dc.Space.integers(6, 0, 99), budget=budget, seed=0, strategy="cma", store=store)
+    barrier = threading.Barrier(N_THREADS)
+    told, errors = [], []
+
+    def work():
+        try:
+            barrier.wait()
+            for _ in range(N_EACH):
+                (trial,) = opt.ask(1)
+                value = float(trial.point.sum())
+                opt.tell(trial, value)
+                told.append((trial.id, value))
+                assert opt.best.value <= value
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(N_THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert opt.n_evaluations == budget
+    assert opt.should_stop() is dc.StopReason.BUDGET
+    history = opt.history
+    assert sorted(history.ids.tolist()) == list(range(budget))
+    assert dict(told) == dict(zip(history.ids.tolist(), history.values.tolist(), strict=True))
+    assert history.points.sum(axis=1).tolist() == history.values.tolist()
+    opt.close()
+    if has_store:
+        again = dc.Optimizer(dc.Space.integers(6, 0, 99), budget=budget, seed=0, strategy="cma", store=store)
+        assert again.history.ids.tolist() == history.ids.tolist()
+        again.close()
+
+
+def test_one_trial_told_by_64_threads_counts_once():
+    opt = dc.Optimizer(dc.Space.binary(9), budget=100, seed=0, strategy="random")
+    (trial,) = opt.ask(1)
+    barrier = threading.Barrier(N_THREADS)
+    refused = []
+
+    def work():
+        barrier.wait()
+        try:
+            opt.tell(trial, 1.0)
+        except ValueError as error:
+            refused.append(str(error))
+
+    threads = [threading.Thread(target=work) for _ in range(N_THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert opt.n_evaluations == 1
+    assert refused == ["trial 0 was told already"] * (N_THREADS - 1)
