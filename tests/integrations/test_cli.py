@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import math
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -339,6 +341,43 @@ def test_functions(folder):
     assert "'g' is not in" in run("check", "tune.toml", code=2).stderr
 
 
+def test_what_functions_print_is_kept_out_of_the_result(folder):
+    Path("my_noise_for_the_test.py").write_text("def f(point):\n    print('noise')\n    return point['n']\n")
+    Path("tune.toml").write_text("objective = 'my_noise_for_the_test:f'\nbudget = 4\n" + SPACE)
+    for workers in (1, 2):
+        arguments = ("minimize", "tune.toml", "--quiet", "--json", "--no-store", "--workers", str(workers))
+        done = subprocess.run(
+            [sys.executable, "-m", "dcmaes.cli", *arguments], capture_output=True, text=True, check=True
+        )
+        assert json.loads(done.stdout)["n_evaluations"] == 4
+        assert done.stderr == 4 * "noise\n"
+
+
+def test_a_place_where_nothing_can_be_written(folder):
+    Path("occupied").write_text("")
+    assert "occupied" in run("minimize", "tune.toml", "--store", "occupied/tune.db", code=3).stderr
+
+
+def test_no_time_at_all(stored):
+    result = run("resume", "tune.db", "--budget", 50, "--time-limit", 0, "--quiet", "--json")
+    assert json.loads(result.stdout)["n_evaluations"] == 24
+
+
+def test_warnings_are_lines(folder):
+    Path("tune.toml").write_text(
+        "command = 'echo 1'\nbudget = 4\nconstraints = ['n / flag <= 100']\n" + SPACE
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "dcmaes.cli", "minimize", "tune.toml"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "dcmaes: warning: constraint 'n / flag <= 100' failed at" in done.stderr
+    assert "ZeroDivisionError" in done.stderr
+    assert "showwarning" not in done.stderr
+
+
 def test_positional_spaces(folder):
     Path("my_sum_for_the_test.py").write_text("def f(x):\n    return int(x.sum())\n")
     Path("tune.toml").write_text(
@@ -366,8 +405,6 @@ def test_bench_and_demo():
 
 
 def test_importing_the_library_loads_neither_click_nor_rich():
-    import subprocess
-
     code = (
         "import sys, dcmaes; print([name for name in ('click', 'rich', 'dcmaes.cli') if name in sys.modules])"
     )
@@ -386,8 +423,6 @@ def test_csv_is_written_as_it_is_read(stored):
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shell_completion(shell, monkeypatch):
-    import os
-    import subprocess
 
     environment = os.environ | {"_DCMAES_COMPLETE": f"{shell}_source"}
     done = subprocess.run(

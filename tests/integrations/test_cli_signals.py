@@ -157,6 +157,15 @@ def test_termination_of_a_function(folder, start):
     assert time.monotonic() - begun < 20
 
 
+def test_an_interrupted_trial_of_a_specification(folder, start):
+    process = start("check", "tune.toml", "--try", seconds="60")
+    until(lambda: marks(folder, "started"))
+    process.send_signal(signal.SIGINT)
+    _, err = finish(process, 130)
+    assert "interrupted" in err
+    assert living(folder) == []
+
+
 def test_a_killed_run_goes_on(folder, start):
     process = start("minimize", "tune.toml", seconds="0.3")
     until(lambda: len(marks(folder, "ended")) >= 4)
@@ -197,8 +206,8 @@ def test_status_while_it_runs(folder, start):
 
 
 def test_live_status_ends_with_the_run(folder, start):
-    process = start("minimize", "tune.toml", seconds="0.4")
-    until(lambda: marks(folder, "started"))
+    process = start("minimize", "tune.toml", "--budget", "900", seconds="0.2")
+    until(lambda: marks(folder, "ended"))
     leader, follower = pty.openpty()
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "100", "OMP_NUM_THREADS": "1"}
     viewer = subprocess.Popen(
@@ -221,14 +230,16 @@ def test_live_status_ends_with_the_run(folder, start):
 
     thread = threading.Thread(target=read)
     thread.start()
-    finish(process, 0)
+    until(lambda: b"running, last written" in b"".join(chunks))
+    process.terminate()
+    finish(process, 143)
     assert viewer.wait(30) == 0
     thread.join(10)
     os.close(leader)
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", b"".join(chunks).decode())
     assert "tune.db: running" in text
-    assert "not running: budget of 12 evaluations used" in text
-    assert "12/12 evaluations" in text
+    assert "tune.db: not running: interrupted after" in text
+    assert f"{len(history(folder))}/900 evaluations" in text
 
 
 def test_the_reader_of_a_pipe_may_leave(folder, start):

@@ -264,3 +264,11 @@ def test_programs_do_not_get_the_interrupt_of_the_terminal(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True\n"
+
+
+def test_a_value_counts_although_its_output_cannot_be_kept(tmp_path):
+    (tmp_path / "run.db.outputs").write_text("a file where a folder should be")
+    running = objective(tmp_path, "echo 4")
+    with pytest.warns(RuntimeWarning, match="output is not kept: .*run.db.outputs"):
+        assert running(Trial(0, POINT)) == 4.0
+    assert running(Trial(1, POINT)) == 4.0  # said once

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -100,6 +101,7 @@ class CommandObjective:
         self._spec_folder = spec_folder
         self._outputs = None if command.keep == "none" else outputs
         self._groups = ProcessGroups()
+        self._has_warned = False
 
     def __call__(self, trial: Trial) -> float | Outcome:
         """Return the value, or raise `CommandError` with the reason of the last attempt."""
@@ -124,21 +126,25 @@ class CommandObjective:
             try:
                 value = evaluation.run()
             except (CommandError, NoValueError) as error:
-                evaluation.write(kept, None, str(error), attempt)
+                self._keep(evaluation, kept, None, str(error), attempt)
                 raise evaluation.failure(str(error)) from None
             if self.command.keep == "all":
-                evaluation.write(kept, value, None, attempt)
+                self._keep(evaluation, kept, value, None, attempt)
             elif kept is not None:
                 shutil.rmtree(kept, ignore_errors=True)
             return value
 
+    def _keep(self, evaluation: _Evaluation, kept: Path | None, *what: Any) -> None:
+        if kept is not None:
+            try:
+                evaluation.write(kept, *what)
+            except OSError as error:
+                self._warn(error)
+
     @contextmanager
     def _folders(self, trial_id: int) -> Iterator[tuple[Path | None, Path]]:
         """Give the folder to keep output in, if any, and the folder to run in, new where it should be."""
-        kept = None if self._outputs is None else output_folder(self._outputs, trial_id)
-        if kept is not None:
-            shutil.rmtree(kept, ignore_errors=True)
-            kept.mkdir(parents=True)
+        kept = self._make_folder(trial_id)
         if not self.command.has_own_folder:
             yield kept, self.command.folder
         elif kept is not None:
@@ -148,6 +154,26 @@ class CommandObjective:
         else:
             with tempfile.TemporaryDirectory(prefix="dcmaes-", ignore_cleanup_errors=True) as name:
                 yield None, Path(name)
+
+    def _make_folder(self, trial_id: int) -> Path | None:
+        """Return a new folder for what a trial prints; None if nothing is to be kept, or can be."""
+        if self._outputs is None:
+            return None
+        kept = output_folder(self._outputs, trial_id)
+        try:
+            shutil.rmtree(kept, ignore_errors=True)
+            kept.mkdir(parents=True)
+        except OSError as error:
+            self._warn(error)
+            return None
+        return kept
+
+    def _warn(self, error: OSError) -> None:
+        """Say once that output is lost; the value of an evaluation is worth more than what was printed."""
+        if not self._has_warned:
+            self._has_warned = True
+            text = f"output is not kept: {error.filename}: {error.strerror}"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
 class _Evaluation:
@@ -199,10 +225,8 @@ class _Evaluation:
                     error.add_note(f"--- {name} ---\n{text[-_N_NOTED:].rstrip()}")
         return error
 
-    def write(self, kept: Path | None, told: float | Outcome | None, reason: str | None, n: int) -> None:
+    def write(self, kept: Path, told: float | Outcome | None, reason: str | None, n: int) -> None:
         """Keep what the program printed in its `n`-th attempt, and what was run."""
-        if kept is None:
-            return
         finished = self._finished
         record = {
             "command": self._arguments,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -34,7 +36,11 @@ def override(spec: Spec, workers: int | None, store: Path | None, **settings: An
 
 def check_program(spec: Spec) -> None:
     """Raise `SpecError` for a program that is not there, before a budget is spent on finding out."""
-    if spec.command is None or spec.command.arguments[0].placeholders:
+    if spec.command is None:
+        return
+    if os.name != "posix":
+        raise SpecError("programs can be tuned on Linux and macOS only; here use objective", spec.path)
+    if spec.command.arguments[0].placeholders:
         return
     program = example_command(spec, example_point(spec))[0]
     if shutil.which(program) is None:
@@ -48,9 +54,14 @@ def example_point(spec: Spec, seed: int = 0) -> Any:
     import numpy as np
 
     points = spec.space.sample(np.random.default_rng(seed), 1000)
-    constraints = spec.settings["constraints"]
-    allowed = (point for point in points if all(constraint(point) <= 0 for constraint in constraints))
-    return next(allowed, points[0])
+    return next((point for point in points if _is_allowed(spec, point)), points[0])
+
+
+def _is_allowed(spec: Spec, point: Any) -> bool:
+    try:
+        return all(constraint(point.copy()) <= 0 for constraint in spec.settings["constraints"])
+    except Exception:  # a run says it, with the point
+        return False
 
 
 def example_command(spec: Spec, point: Mapping[str, Any]) -> list[str]:
@@ -76,7 +87,8 @@ def execute(spec: Spec, *, has_store: bool, progress: bool, signals: Signals) ->
     """
     search = dc.minimize if spec.direction == "minimize" else dc.maximize
     store: dict[str, Any] = {"store": spec.store} if has_store else {}
-    with _objective(spec, has_store, signals) as (objective, workers), signals.caught():
+    where = _objective(spec, has_store, signals)
+    with _warning_in_lines(), where as (objective, workers), signals.caught():
         return search(objective, spec.space, **spec.settings, **workers, **store, progress=progress)
 
 
@@ -101,7 +113,8 @@ class Signals:
     @contextmanager
     def caught(self) -> Iterator[None]:
         """Catch signals in the body."""
-        before = {number: signal.signal(number, self._handle) for number in (signal.SIGTERM, signal.SIGHUP)}
+        numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+        before = {number: signal.signal(number, self._handle) for number in numbers}
         try:
             yield
         finally:
@@ -136,7 +149,8 @@ def _objective(spec: Spec, has_store: bool, signals: Signals) -> Iterator[tuple[
         arguments: dict[str, Any] = {"workers": spec.workers}
         if spec.timeout is not None:
             arguments["evaluation_timeout"] = spec.timeout
-        yield spec.load_objective(), arguments
+        with _printing_to_stderr():
+            yield spec.load_objective(), arguments
         return
     objective = CommandObjective(
         spec.command, spec.folder.resolve(), outputs_folder(spec.store) if has_store else None
@@ -149,6 +163,31 @@ def _objective(spec: Spec, has_store: bool, signals: Signals) -> Iterator[tuple[
         finally:
             objective.close()
             executor.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _warning_in_lines() -> Iterator[None]:
+    """Show warnings as lines of text, without the code from which they come."""
+    before = warnings.showwarning
+    warnings.showwarning = lambda message, *_, **__: note(f"warning: {message}")
+    try:
+        yield
+    finally:
+        warnings.showwarning = before
+
+
+@contextmanager
+def _printing_to_stderr() -> Iterator[None]:
+    """Keep what functions print, here and in worker processes, out of the results on standard output."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _any_values(spec: Spec) -> dict[str, Any]:

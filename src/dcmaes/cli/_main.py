@@ -60,6 +60,8 @@ def reporting() -> Iterator[None]:
         raise Failure(str(error), ExitCode.BAD_INPUT) from error
     except StoreError as error:
         raise Failure(str(error), ExitCode.BAD_STORE) from error
+    except KeyboardInterrupt:
+        raise Failure("interrupted", ExitCode.INTERRUPTED) from None
 
 
 def _run_options(command: F) -> F:
@@ -195,8 +197,8 @@ def resume(
             found,
             workers,
             path,
-            budget=budget or told["budget"],
-            time_limit=time_limit or told["time_limit"],
+            budget=told["budget"] if budget is None else budget,
+            time_limit=told["time_limit"] if time_limit is None else time_limit,
             strategy=make_strategy(told["strategy"]["name"], told["strategy"]["options"]),
             seed=told["seed"],
         )
@@ -340,7 +342,10 @@ def _execute(spec: Any, *, has_store: bool, quiet: bool, as_json: bool) -> NoRet
 
     check_program(spec)
     if has_store:
-        prepare(spec.store, is_quiet=quiet)
+        try:
+            prepare(spec.store, is_quiet=quiet)
+        except OSError as error:
+            raise Failure(f"{error.filename}: {error.strerror}", ExitCode.BAD_STORE) from None
     signals = Signals()
     store = spec.store if has_store else None
     try:
@@ -348,6 +353,8 @@ def _execute(spec: Any, *, has_store: bool, quiet: bool, as_json: bool) -> NoRet
     except KeyboardInterrupt:
         result = _interrupted(store)
     except dc.EvaluationError as error:
+        if isinstance(error.__cause__, dc.store.StoreError):
+            raise error.__cause__ from None
         click.echo(f"Error: {error}", err=True)
         result = error.result
     except ValueError as error:
