@@ -53,7 +53,7 @@ def factorize(correlation: FloatArray, fidelity: FloatArray) -> Copula:
     """
     values, vectors = _eigen(correlation)
     if values[0] <= SMALLEST_EIGENVALUE:
-        correlation, _ = unit_diagonal((vectors * values) @ vectors.T)
+        correlation, _ = normalize((vectors * values) @ vectors.T, len(correlation))
         values, vectors = _eigen(correlation)
     deviations = np.sqrt(values)
     n = len(fidelity)
@@ -69,10 +69,24 @@ def factorize(correlation: FloatArray, fidelity: FloatArray) -> Copula:
     return Copula(correlation, root, whitener, anisotropy)
 
 
-def unit_diagonal(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return a covariance as correlation, shape (l, l), and standard deviations, shape (l,)."""
-    deviation = np.sqrt(np.maximum(np.diagonal(matrix), 1e-12))
-    return matrix / (deviation[:, None] * deviation), deviation
+def normalize(covariance: FloatArray, n_numeric: int) -> tuple[FloatArray, FloatArray]:
+    """Return a covariance of latents as correlation, shape (l, l), and the deviations taken out, shape (l,).
+
+    The variance that a choice has lost, because it is hardly ever taken or left out any more, is put back as
+    independent noise: otherwise all such choices would seem to depend on each other.
+    """
+    deviation = np.sqrt(np.maximum(np.diagonal(covariance), 1e-12))
+    deviation[n_numeric:] = np.maximum(deviation[n_numeric:], 1.0)
+    correlation: FloatArray = covariance / (deviation[:, None] * deviation)
+    np.fill_diagonal(correlation, 1.0)
+    return correlation, deviation
+
+
+def definite(matrix: FloatArray, smallest: float) -> FloatArray:
+    """Return a symmetric matrix with its eigenvalues raised to at least `smallest`."""
+    values, vectors = np.linalg.eigh(matrix)
+    raised: FloatArray = (vectors * np.maximum(values, smallest)) @ vectors.T
+    return raised
 
 
 def _eigen(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -6,8 +6,11 @@ import numpy as np
 
 from dcmaes._validation import FloatArray
 from dcmaes.strategies._protocol import Summary
-from dcmaes.strategies.cma._copula import unit_diagonal
+from dcmaes.strategies.cma._copula import definite, normalize
 from dcmaes.strategies.cma._distribution import Distribution
+
+# Directions of smaller variance were hardly explored; they must not dominate the inverse.
+SMALLEST_VARIANCE = 0.01
 
 
 def summarize(distribution: Distribution) -> Summary:
@@ -42,9 +45,8 @@ def interaction_matrix(distribution: Distribution) -> FloatArray:
     strength = np.zeros((layout.sites.dimension, layout.sites.dimension))
     if copula is None:
         return strength
-    # A little of the identity keeps directions that were never explored from dominating the inverse.
-    correlation, _ = unit_diagonal(copula.correlation)
-    precision = np.linalg.inv(correlation + 1e-6 * np.eye(layout.n_latents))
+    correlation, _ = normalize(copula.correlation, len(layout.numeric))
+    precision = np.linalg.inv(definite(correlation, SMALLEST_VARIANCE))
     diagonal = np.sqrt(np.diag(precision))
     partial = np.abs(precision / np.outer(diagonal, diagonal))
     site = layout.site_of_latent
@@ -60,7 +62,8 @@ def _site_correlation(distribution: Distribution) -> FloatArray | None:
         return None
     result = np.eye(layout.sites.dimension)
     first, second = np.triu_indices(layout.n_latents, 1)
-    strength = unit_diagonal(copula.correlation)[0][first, second]
+    correlation, _ = normalize(copula.correlation, len(layout.numeric))
+    strength = np.clip(correlation[first, second], -1.0, 1.0)
     # Written weakest first, so that the strongest pair of latents is what stays.
     weakest_first = np.argsort(np.abs(strength), kind="stable")
     first, second = layout.site_of_latent[first[weakest_first]], layout.site_of_latent[second[weakest_first]]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
 from dcmaes.strategies.cma._constants import Constants, Rates, constants
-from dcmaes.strategies.cma._copula import Copula, factorize, unit_diagonal
+from dcmaes.strategies.cma._copula import Copula, factorize, normalize
 from dcmaes.strategies.cma._distribution import Distribution, Residuals, measure
 from dcmaes.strategies.cma._layout import Layout
 from dcmaes.strategies.cma._marginals import LARGEST_RESIDUAL, Marginals
@@ -140,7 +140,7 @@ def _with_unit_diagonal(copula: Copula, scale: FloatArray, paths: Paths) -> tupl
 
     Done only when new roots follow at once: the present ones are in the present units.
     """
-    correlation, deviation = unit_diagonal(copula.correlation)
+    correlation, deviation = normalize(copula.correlation, len(scale))
     numeric = deviation[: len(scale)]
     in_units = Paths(paths.step, paths.correlation.in_units_of(deviation), paths.scale.in_units_of(numeric))
     return Copula(correlation, copula.root, copula.whitener, copula.anisotropy), scale * numeric, in_units
