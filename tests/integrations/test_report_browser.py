@@ -117,8 +117,15 @@ def open_report(browser, reports):
     assert all(url.startswith("file:") and url.endswith(".html") for url in requests)
 
 
+def see_table(page):
+    """Scroll to the table, which is drawn when it comes near the screen."""
+    page.locator("#rows").scroll_into_view_if_needed()
+    page.wait_for_selector("#rows td")
+
+
 def column(page, name):
     """Return the texts of a column of the table."""
+    see_table(page)
     names = [text.rstrip(" ▲▼") for text in page.locator("#rows th").all_inner_texts()]
     return page.locator(f"#rows td:nth-child({names.index(name) + 1})").all_inner_texts()
 
@@ -130,8 +137,7 @@ def show(page, filter_text, expected):
     )
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize(("width", "scheme"), [(400, "light"), (1280, "dark")])
 @pytest.mark.parametrize("name", RUNS)
 def test_it_renders(open_report, name, width, scheme):
     page = open_report(name, width=width, scheme=scheme)
@@ -168,6 +174,7 @@ def test_what_the_overview_says(open_report):
 def test_the_table_sorts(open_report):
     page, history = open_report("mixed"), RUNS["mixed"]().history
     known = np.sort(history.values[np.isfinite(history.values)])
+    see_table(page)
     header = page.locator("#rows th", has_text="value").first
     header.get_by_role("button").click()
     assert header.get_attribute("aria-sort") == "ascending"
@@ -201,6 +208,7 @@ def test_the_table_filters(open_report):
 
 def test_ten_thousand_evaluations_are_paged(open_report):
     page = open_report("10,000 evaluations")
+    see_table(page)
     assert page.locator("#rows tbody tr").count() == 50
     assert page.locator("#count").inner_text() == "1–50 of 10,000 evaluations"
     page.get_by_role("button", name="Last").click()
@@ -239,12 +247,14 @@ def test_marks_and_details_answer_to_the_keyboard(open_report):
     assert page.locator("#details-title").inner_text() == "Evaluation 300"
     page.keyboard.press("Escape")
     assert not page.locator("#details").evaluate("dialog => dialog.open")
+    see_table(page)
     page.locator("#rows tbody button").first.press("Enter")
     assert page.locator("#details-title").inner_text() == "Evaluation 1"
 
 
 def test_everything_that_can_be_used_has_a_name_and_can_be_reached(open_report):
     page = open_report("mixed")
+    page.evaluate(SCROLL_DOWN)
     unnamed = page.evaluate(
         """() => [...document.querySelectorAll('button, input, select, a, [tabindex]')]
           .filter((e) => !(e.textContent.trim() || e.getAttribute('aria-label')) || e.tabIndex < 0)

@@ -68,12 +68,16 @@ def _close_figures():
 
 
 @pytest.mark.parametrize("plot", ON_AXES.values(), ids=ON_AXES)
-def test_plots_are_drawn_on_new_axes_and_given_ones(plot, result):
-    ax = plot(result)
+def test_plots_of_every_run_are_drawn(plot, result):
+    plot(result).figure.canvas.draw()
+
+
+@pytest.mark.parametrize("plot", ON_AXES.values(), ids=ON_AXES)
+def test_plots_are_drawn_on_given_axes(plot):
+    _, ax = plt.subplots()
+    assert plot(mixed(30), ax=ax) is ax
     ax.figure.canvas.draw()
-    _, given = plt.subplots()
-    assert plot(result, ax=given) is given
-    given.figure.canvas.draw()
+    assert len(plt.get_fignums()) == 1
 
 
 def test_marginals_are_drawn(result):

@@ -9,7 +9,7 @@ import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.report._importance import ranked_variables
-from dcmaes.report._labels import Tick, axis_position, axis_ticks
+from dcmaes.report._labels import Tick, axis_ticks
 from dcmaes.report._run import read_run
 
 
@@ -71,7 +71,7 @@ def coordinates_data(result: Any, *, limit: int = 16, lines: int = 300) -> Coord
         names=tuple(run.names[i] for i in sites),
         ticks=tuple(tuple(axis_ticks(run.space, int(i))) for i in sites),
         index=index,
-        position=axis_position(run.space, run.x[index])[:, sites],
+        position=run.position[np.ix_(index, sites)],
         quality=quality[kept],
         value=run.values[index],
         n_left_out=run.space.dimension - len(sites),

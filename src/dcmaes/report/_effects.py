@@ -61,7 +61,7 @@ def total_effects(sites: Sites, x: FloatArray, value: FloatArray) -> Effects:
         return Effects(np.zeros(d), math.nan, n_used)
     x, score = x[chosen], _normal_scores(value[chosen])
     features = [_Features(sites, i) for i in range(d)]
-    mapped = [f(x) for f in features]
+    mapped = _mapped(sites, features, x)
     relevance = np.full(d, 1.0 / d)
     best, share = Fit(0.0, score, -math.inf), np.zeros(d)
     # Variables that matter are given more of the kernel, as long as that predicts better.
@@ -106,8 +106,7 @@ class _Features:
     """
 
     def __init__(self, sites: Sites, site: int) -> None:
-        self._sites, self._site = sites, site
-        n_states = int(sites.n_states[site])
+        self._n_states = n_states = int(sites.n_states[site])
         self._kind = "circle" if sites.periodic[site] else "polynomial"
         if sites.kind[site] == CATEGORY:
             self._kind = "simplex"
@@ -119,16 +118,19 @@ class _Features:
             scale = math.sqrt(n_grid) * weight / math.sqrt(max(float((weight**2).sum()), 1e-300))
             self._map = np.linalg.inv(np.linalg.qr(grid).R)[:, 1:] * scale
 
-    def __call__(self, x: FloatArray) -> FloatArray:
-        """Return the features of coded points, shape (n, k)."""
+    def __call__(self, u: FloatArray) -> FloatArray:
+        """Return the features of unit coordinates (one-of-c: of indices) of shape (n,), shape (n, k)."""
         if self._kind == "simplex":
-            n_states = int(self._sites.n_states[self._site])
-            corners = np.eye(n_states) - 1.0 / n_states
-            return corners[x[:, self._site].astype(np.int64)] / math.sqrt(max(1.0 - 1.0 / n_states, 1e-300))
-        u = self._sites.coordinate(x)[:, self._site]
+            corners = np.eye(self._n_states) - 1.0 / self._n_states
+            return corners[u.astype(np.int64)] / math.sqrt(max(1.0 - 1.0 / self._n_states, 1e-300))
         if self._kind == "circle":
             return np.stack([np.cos(2.0 * np.pi * u), np.sin(2.0 * np.pi * u)], axis=1)
         return np.asarray(np.vander(2.0 * u - 1.0, len(self._map), increasing=True) @ self._map)
+
+
+def _mapped(sites: Sites, features: list[_Features], x: FloatArray) -> list[FloatArray]:
+    u = sites.coordinate(x)
+    return [feature(u[:, i]) for i, feature in enumerate(features)]
 
 
 def _fit(mapped: list[FloatArray], relevance: FloatArray, score: FloatArray) -> Fit:
@@ -160,10 +162,10 @@ def _changes(
     exponent = sum(w * (f[base] @ f.T) for w, f in zip(weight, mapped, strict=True))
     before = np.exp(exponent) @ fit.dual
     grid = np.repeat((np.arange(_N_DRAWS)[:, np.newaxis] + 0.5) / _N_DRAWS, sites.dimension, axis=1)
-    drawn = sites.uniform(grid)
+    drawn = _mapped(sites, features, sites.uniform(grid))
     effect = np.empty(sites.dimension)
-    for i, (w, f) in enumerate(zip(weight, mapped, strict=True)):
+    for i, (w, f, g) in enumerate(zip(weight, mapped, drawn, strict=True)):
         without = np.exp(exponent - w * (f[base] @ f.T))
-        after = without @ (np.exp(w * (f @ features[i](drawn).T)) * fit.dual[:, np.newaxis])
+        after = without @ (np.exp(w * (f @ g.T)) * fit.dual[:, np.newaxis])
         effect[i] = 0.5 * np.mean((after - before[:, np.newaxis]) ** 2)
     return effect

@@ -9,7 +9,7 @@ import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.report._importance import ranked_variables
-from dcmaes.report._labels import Tick, axis_position, axis_texts, axis_ticks, state_labels
+from dcmaes.report._labels import Tick, axis_texts, axis_ticks, state_labels
 from dcmaes.report._run import Run, read_run
 from dcmaes.space import CATEGORY, CONTINUOUS, Binary
 
@@ -141,7 +141,7 @@ def _panel(run: Run, edges: IntArray, site: int) -> Heat | Band:
     is_listed = sites.kind[site] == CATEGORY
     if sites.kind[site] != CONTINUOUS and (is_listed or sites.n_states[site] <= _FEW_STATES):
         return _states(run, edges, site)
-    position = axis_position(run.space, run.x)[:, site]
+    position = run.position[:, site]
     quantile = np.array([np.quantile(position[a:b], QUANTILES) for a, b in _periods(edges)]).T
     return Band(
         title=run.names[site],

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.optimizer import Result
 from dcmaes.report._effects import Effects, total_effects
-from dcmaes.report._labels import variable_labels
+from dcmaes.report._labels import axis_position, variable_labels
 from dcmaes.space import Space
 from dcmaes.store import StoredRun
 
@@ -89,6 +89,11 @@ class Run:
         return np.lexsort((self.sign * self.values, self.violations))
 
     @cached_property
+    def position(self) -> FloatArray:
+        """Where the points lie on the axes of the variables, from 0 to 1, shape (n, d)."""
+        return axis_position(self.space, self.x)
+
+    @cached_property
     def effects(self) -> Effects:
         """How much each variable matters, from the feasible evaluations."""
         is_sound = self.statuses == "ok"
@@ -119,10 +124,10 @@ def read_run(source: Any, outputs: Mapping[int, str] | None = None) -> Run:
 
 
 def _of_result(result: Result) -> Run:
-    # A history knows its space and its sign, and hands out neither: this is the one place that takes them.
+    # A history keeps its space, sign and coded points to itself: this is the one place that takes them.
     history = result.history
     space, sign, n = history._space, history._sign, len(history)
-    x = space.encode_many(history.points) if n else np.empty((0, space.dimension))
+    x = history._archive.points(0, n)
     ends = np.where(history.is_given, math.nan, history.told_at)
     return Run(
         result=result,

@@ -38,6 +38,14 @@ function bottomAxis(scale, y, ticks, label, right) {
   return svg("g", {}, ...marks, ...name);
 }
 
+// Calls `act` once when the element comes near the screen, or is to be printed: a page opens with what is seen.
+function whenNear(element, act) {
+  const once = () => { observer.disconnect(); removeEventListener("beforeprint", once); act(); };
+  const observer = new IntersectionObserver((entries) => { if (entries.some((entry) => entry.isIntersecting)) once(); }, { rootMargin: "400px" });
+  observer.observe(element);
+  addEventListener("beforeprint", once);
+}
+
 // Draws `draw(root, width)` into a figure once it is near the screen, and again when its width changes. `draw`
 // returns its height and its targets: boxes {x, y, w, h} around centres, with the text to show and, where there
 // is one, the evaluation to open. Arrow keys go through the targets, Enter opens.
@@ -102,16 +110,11 @@ function chart(label, draw, note) {
     } else if (event.key === "Enter" && current >= 0 && targets[current].open) targets[current].open();
     else if (event.key === "Escape") leave();
   });
-  let isSeen = false;
-  const observer = new IntersectionObserver((entries) => {
-    if (entries.some((entry) => entry.isIntersecting)) { isSeen = true; observer.disconnect(); resize(); }
-  }, { rootMargin: "400px" });
   function resize() {
     const now = Math.floor(plot.clientWidth);
-    if (isSeen && now > 0 && now !== width) { width = now; render(); }
+    if (now > 0 && now !== width) { width = now; render(); }
   }
-  observer.observe(plot);
-  new ResizeObserver(resize).observe(plot);
+  whenNear(plot, () => { resize(); new ResizeObserver(resize).observe(plot); });
   return html("figure", {}, plot, note ? html("figcaption", { class: "note" }, note) : null);
 }
 

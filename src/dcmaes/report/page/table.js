@@ -73,7 +73,7 @@ function anywhere(word, columns, reasons) {
 
 function evaluationTable(data, best, open) {
   const columns = tableColumns(data), n = data.id.length;
-  const state = { order: [], column: 0, isDown: false, page: 0, size: 50, status: -1, filter: "" };
+  const state = { order: [], column: 0, isDown: false, page: 0, size: columns.length > 100 ? 25 : 50, status: -1, filter: "" };
   const input = html("input", { type: "search", class: "grow", id: "filter", placeholder: "Filter: relu  lr<0.01  status=failed", "aria-label": "Filter evaluations", autocomplete: "off", spellcheck: "false" });
   const count = html("span", { class: "note", role: "status", id: "count" });
   const rows = html("div", { id: "rows", tabindex: 0, role: "region", "aria-label": "All evaluations" });
@@ -83,7 +83,7 @@ function evaluationTable(data, best, open) {
   const back = [turn("First", () => 0), turn("Previous", () => state.page - 1)];
   const forth = [turn("Next", () => state.page + 1), turn("Last", last)];
   const size = html("select", { "aria-label": "Rows on a page", onchange: (e) => { state.size = Number(e.target.value); state.page = 0; draw(); } },
-    ...[50, 200, 1000].map((k) => html("option", { value: k }, `${k} rows`)));
+    ...[25, 50, 200, 1000].map((k) => html("option", { value: k, selected: k === state.size }, `${k} rows`)));
 
   function select() {
     const tests = parseFilter(state.filter, columns, data.reasons);
@@ -131,7 +131,7 @@ function evaluationTable(data, best, open) {
   }
   let timer = 0;
   input.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => { state.filter = input.value; select(); }, 100); });
-  select();
+  whenNear(rows, select);
   return html("div", { class: "card" },
     html("div", { class: "bar" }, input, html("span", { role: "group", "aria-label": "Status" }, statuses)),
     rows, html("div", { class: "bar between" }, count, html("span", {}, back, " ", size, " ", forth)));
