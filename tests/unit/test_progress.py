@@ -227,5 +227,6 @@ def test_notebooks(monkeypatch):
     last = handle.bundles[-1]
     assert "budget of 20 evaluations used" in last["text/plain"]
     assert "act=<script>" in last["text/plain"]
+    assert "optimizer" in last["text/plain"]
     assert "&lt;script&gt;" in last["text/html"]
     assert "<script>" not in last["text/html"]

@@ -172,6 +172,18 @@ def test_syntax_errors_have_a_line():
         parse("budget = 3\nworkers = = 4\n")
 
 
+@pytest.mark.parametrize("text", ["cat x | wc", "prog {lr} > out", "a && b", "a; b", "prog 2>&1", "a|b"])
+def test_text_that_needs_a_shell(text):
+    with pytest.raises(SpecError, match=r"tune\.toml:1: command: there is no shell"):
+        parse(f"command = '{text}'\n{GOOD.partition(chr(10))[2]}")
+
+
+@pytest.mark.parametrize("text", ["prog '|' {lr}", 'prog "a;b" {lr}', "prog # {lr}", "prog a\\;b {lr}"])
+def test_quoted_operators_are_arguments(text):
+    spec = parse(f"command = '''{text}'''\n{GOOD.partition(chr(10))[2]}")
+    assert len(spec.command.arguments) == 3
+
+
 def test_one_of_command_and_objective_is_needed():
     with pytest.raises(SpecError, match="say either command"):
         parse("budget = 3\n[space]\na = {type = 'binary'}")

@@ -20,6 +20,8 @@ COMMAND_KEYS = (
     *("success_codes", "infeasible_codes", "keep", "output_limit"),
 )
 _VALUE_FORMS = '"last-number", { regex = "loss=(.*)" } or { json = "out.json", key = "loss" }'
+_QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
+_OPERATOR = re.compile(r"[|&;<>]+")
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -72,7 +74,7 @@ def _read_arguments(table: Table, variables: Mapping[str, Variable]) -> tuple[Te
     value = table.data["command"]
     key: tuple[str | int, ...] = ("command",)
     if isinstance(value, str):
-        texts: list[Any] = table.attempt(key, shlex.split, value)
+        texts: list[Any] = table.attempt(key, _split, value)
     elif isinstance(value, list):
         texts = value
     else:
@@ -88,6 +90,21 @@ def _read_arguments(table: Table, variables: Mapping[str, Variable]) -> tuple[Te
     if templates[0].is_optional:
         raise table.error("the program itself cannot be optional", *key)
     return tuple(templates)
+
+
+def _split(text: str) -> list[str]:
+    """Return the arguments of a command written as text, or raise for what only a shell would understand.
+
+    >>> _split("prog 'a b' c")
+    ['prog', 'a b', 'c']
+    """
+    operator = _OPERATOR.search(_QUOTED.sub("", text))
+    if operator is not None:
+        raise ValueError(
+            f"there is no shell, {operator.group()!r} would be an argument like any other; quote it if that is "
+            'meant, or say ["sh", "-c", "...", "sh", "{name}"] for a shell that finds the value in $1'
+        )
+    return shlex.split(text)
 
 
 def _template(

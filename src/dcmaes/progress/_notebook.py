@@ -6,7 +6,7 @@ from html import escape
 from importlib import import_module
 from typing import Any
 
-from dcmaes.progress._standing import Standing, describe, describe_point
+from dcmaes.progress._standing import Standing, describe, describe_point, describe_time
 
 _BAR = (
     '<div style="width:20em;height:.5em;background:#8884;border-radius:.25em">'
@@ -34,7 +34,7 @@ class NotebookSurface:
 
     def _bundle(self, message: str) -> dict[str, str]:
         standing = self._last
-        lines = [describe(standing).strip()]
+        lines = [describe(standing).strip(), describe_time(standing)]
         if standing.best_point is not None:
             lines.append(describe_point(standing.best_point))
         if standing.last_failure:

@@ -119,6 +119,24 @@ def describe_duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+def describe_time(standing: Standing) -> str:
+    """Return the time that has passed and is left, and who used it.
+
+    >>> describe_time(Standing(1, 2, elapsed=4.0, seconds_left=4.0, objective_time=3.0, own_time=1.0))
+    '4.0 s, about 4.0 s left; objective 3.0 s, optimizer 1.0 s (25.0%)'
+    """
+    text = describe_duration(standing.elapsed)
+    if not math.isnan(standing.seconds_left) and standing.n_told < standing.budget:
+        text += f", about {describe_duration(standing.seconds_left)} left"
+    if not math.isnan(standing.objective_time):
+        text += f"; objective {describe_duration(standing.objective_time)}"
+        if not math.isnan(standing.own_time):
+            total = standing.objective_time + standing.own_time
+            share = standing.own_time / total if total > 0.0 else 0.0
+            text += f", optimizer {describe_duration(standing.own_time)} ({share:.1%})"
+    return text
+
+
 def describe_point(point: Any, n: int = _N_POINT) -> str:
     """Return a point in at most `n` characters.
 

@@ -11,7 +11,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from dcmaes.progress._standing import Standing, describe_duration, describe_point
+from dcmaes.progress._standing import Standing, describe_duration, describe_point, describe_time
 
 
 def is_capable(stream: TextIO) -> bool:
@@ -50,7 +50,7 @@ def render(standing: Standing) -> RenderableType:
     if standing.best_point is not None:
         rows.add_row("point", Text(describe_point(standing.best_point)))
     rows.add_row("search", _search(standing))
-    rows.add_row("time", _time(standing))
+    rows.add_row("time", Text(describe_time(standing)))
     if standing.last_failure:
         first_line = standing.last_failure.splitlines()[0]
         rows.add_row("failure", Text(f"the last: {first_line[:200]}", style="yellow"))
@@ -81,16 +81,3 @@ def _search(standing: Standing) -> Text:
     n = standing.n_restarts
     step = "" if math.isnan(standing.step_size) else f"step size {standing.step_size:.3g}, "
     return Text(f"{standing.strategy}: {step}{n} restart{'' if n == 1 else 's'}")
-
-
-def _time(standing: Standing) -> Text:
-    text = describe_duration(standing.elapsed)
-    if not math.isnan(standing.seconds_left) and standing.n_told < standing.budget:
-        text += f", about {describe_duration(standing.seconds_left)} left"
-    if not math.isnan(standing.objective_time):
-        text += f"; objective {describe_duration(standing.objective_time)}"
-        if not math.isnan(standing.own_time):
-            total = standing.objective_time + standing.own_time
-            share = standing.own_time / total if total > 0.0 else 0.0
-            text += f", optimizer {describe_duration(standing.own_time)} ({share:.1%})"
-    return Text(text)
