@@ -101,8 +101,8 @@ def _split(text: str) -> list[str]:
     operator = _OPERATOR.search(_QUOTED.sub("", text))
     if operator is not None:
         raise ValueError(
-            f"there is no shell, {operator.group()!r} would be an argument like any other; quote it if that is "
-            'meant, or say ["sh", "-c", "...", "sh", "{name}"] for a shell that finds the value in $1'
+            f"there is no shell, {operator.group()!r} would be an argument like any other; quote it if that "
+            'is meant, or say ["sh", "-c", "...", "sh", "{name}"] for a shell that finds the value in $1'
         )
     return shlex.split(text)
 
