@@ -25,6 +25,7 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+default_role = "code"  # a name between single backticks in a docstring
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"dcmaes {release}"
