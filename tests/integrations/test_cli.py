@@ -198,7 +198,7 @@ def test_resume_needs_its_specification(folder):
         (("minimize", "tune.toml", "--budget", "0"), "--budget"),
         (("minimize", "tune.toml", "--workers", "many"), "--workers"),
         (("minimize", "tune.toml", "--seed", "-1"), "--seed"),
-        (("minimize", "tune.toml", "--strategy", "best"), "strategy must be one of"),
+        (("minimize", "tune.toml", "--strategy", "best"), "'best' is not one of 'auto'"),
         (("minimize", "tune.toml", "--time-limit", "soon"), "90s"),
         (("minimize",), "SPEC"),
         (("minimise", "tune.toml"), "minimise"),

@@ -6,10 +6,12 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+import dcmaes as dc
 from dcmaes.cli._command import Command, CommandError, CommandObjective
 from dcmaes.cli._outputs import output_folder
 from dcmaes.cli._process import InterruptedProcessError
@@ -39,6 +41,15 @@ def evaluate(*arguments, trial_id=0, **options):
 def kept(tmp_path, trial_id=0):
     folder = output_folder(tmp_path / "run.db.outputs", trial_id)
     return {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
+
+
+def test_a_run_hands_over_trials(tmp_path):
+    running = objective(tmp_path, "echo $1", "{trial}", outputs=False)
+    space = dc.Space({"a": dc.Integer(0, 9), "b": dc.Categorical(["x y"]), "flag": dc.Binary()})
+    with ThreadPoolExecutor(2) as pool:
+        for executor in (None, pool):
+            history = dc.minimize(running, space, budget=6, seed=0, executor=executor).history
+            assert history.values.tolist() == history.ids.tolist()
 
 
 def test_value_of_the_last_number(tmp_path):

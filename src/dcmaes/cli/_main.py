@@ -14,6 +14,7 @@ import click
 import dcmaes as dc
 from dcmaes.cli._durations import read_duration
 from dcmaes.cli._errors import ExitCode, SpecError
+from dcmaes.strategies import strategy_names
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -129,7 +130,7 @@ def check(spec: Path, is_trial: bool) -> None:
 @click.argument("spec", type=_FILE)
 @_run_options
 @click.option("--seed", type=click.IntRange(0), help="The same seed gives the same points.")
-@click.option("--strategy", help="How to search.")
+@click.option("--strategy", type=click.Choice(sorted({"auto", *strategy_names()})), help="How to search.")
 @click.option("--store", type=_FILE, help="Where to write the run.")
 @click.option("--no-store", is_flag=True, help="Write nothing: a run that ends early is lost.")
 def minimize(
@@ -149,13 +150,8 @@ def minimize(
     If the run is in its store already, go on with it.
     """
     from dcmaes.cli._execution import override
-    from dcmaes.cli._spec import check_strategy, read_spec
+    from dcmaes.cli._spec import read_spec
 
-    if strategy is not None:
-        try:
-            check_strategy("--strategy", strategy)
-        except ValueError as error:
-            raise click.UsageError(str(error)) from None
     with reporting():
         found = read_spec(spec)
         changed = override(

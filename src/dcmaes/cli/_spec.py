@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ GENERAL_KEYS = (
     *("objective", "command", "direction", "space", "start", "constraints", "budget", "time_limit", "target"),
     *("timeout", "workers", "batch_size", "seed", "strategy", "duplicates", "on_error", "store"),
 )
+_PLACE = re.compile(r"at line (\d+)")
 _EITHER = 'say either command = ["program", "--flag", "{name}"] or objective = "module:function"'
 
 
@@ -100,12 +102,16 @@ def parse_spec(text: str, path: Path) -> Spec:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SpecError(f"no valid TOML: {error}", path) from None
+        place = _PLACE.search(str(error))
+        line = None if place is None else int(place[1])
+        raise SpecError(f"no valid TOML: {error}", path, line=line) from None
     table = Table(data, text, path)
+    if "objective" in data and "command" not in data:
+        table.check_keys(GENERAL_KEYS, COMMAND_KEYS)
+    table.check_keys((*GENERAL_KEYS, *COMMAND_KEYS))
     if ("command" in data) == ("objective" in data):
         key: tuple[str, ...] = ("objective",) if "objective" in data else ()
         raise table.error(f"{_EITHER}{', not both' if key else ''}", *key)
-    table.check_keys((*GENERAL_KEYS, *(COMMAND_KEYS if "command" in data else ())), COMMAND_KEYS)
     folder = path.parent
     space = _read_space(table)
     timeout = table.get("timeout", read_duration)
@@ -128,7 +134,7 @@ def _read_settings(table: Table, space: Space, folder: Path) -> dict[str, Any]:
     return {
         "budget": table.get("budget", _positive),
         "seed": table.get("seed", lambda name, value: check_integer(name, value, low=0)),
-        "strategy": table.get("strategy", check_strategy, "auto"),
+        "strategy": table.get("strategy", _strategy, "auto"),
         "x0": _read_start(table, space),
         "constraints": _read_constraints(table, space, folder),
         "time_limit": table.get("time_limit", read_duration),
@@ -182,8 +188,7 @@ def _read_constraints(table: Table, space: Space, folder: Path) -> list[Callable
     return found
 
 
-def check_strategy(name: str, value: Any) -> str:
-    """Return the name of a strategy, or raise listing those that there are."""
+def _strategy(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{name} must be the name of a strategy, got {value!r}")
     make_strategy(value)

@@ -44,7 +44,7 @@ class Table:
             return default
         return self.attempt((key,), check, key, self.data[key])
 
-    def check_keys(self, known: Collection[str], command_keys: Collection[str]) -> None:
+    def check_keys(self, known: Collection[str], command_keys: Collection[str] = ()) -> None:
         """Raise for a key that means nothing here."""
         for key in self.data:
             if key in known:

@@ -148,7 +148,8 @@ class LiveDisplay:
 
 def _surface_factory(stream: TextIO) -> Callable[[], Surface] | None:
     """Return what makes a surface to draw on, or None where there is none."""
-    shell: Any = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    find_shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
+    shell = find_shell()
     if shell is not None and hasattr(shell, "kernel"):
         from dcmaes.progress._notebook import NotebookSurface
 
