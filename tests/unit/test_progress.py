@@ -39,7 +39,7 @@ def test_observer_sees_what_the_result_says():
         except ValueError as error:
             opt.tell(trial, error, seconds=0.5)
     out = opt.ask(3)
-    seen, result = observe(), opt.result()
+    seen, result = Observer(opt)(), opt.result()
     assert (seen.n_told, seen.n_running, seen.n_failures) == (29, len(out), result.n_failures)
     assert seen.n_failures >= 1
     assert seen.last_failure.startswith("ValueError: three")
@@ -48,7 +48,7 @@ def test_observer_sees_what_the_result_says():
     assert (seen.best_number, seen.best_at) == (found, opt.history[found].told_at)
     assert seen.step_size == result.distribution.step_size
     assert (seen.objective_time, seen.own_time) == (result.objective_time, result.optimizer_time)
-    assert seen.seconds_left >= 0.0
+    assert observe().seconds_left >= 0.0
 
 
 def test_values_are_shown_in_the_sign_of_the_user():
