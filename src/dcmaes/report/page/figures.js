@@ -27,12 +27,10 @@ function convergence(data, open) {
       const status = data.status[k], value = data.value[k], cx = x(i + 1);
       const cy = status === 2 || value === null ? top + 2 : y(value);
       if (status === 2) root.append(svg("path", { class: "cross", d: `M${cx - 3} ${cy - 3}l6 6m0-6l-6 6` }));
-      else if (value === null) return;
+      else if (value === null || cy < top + 4 || cy > bottom + 2) return;
       else if (status === 1) inside.append(svg("path", { class: "diamond", d: `M${cx} ${cy - 4}l4 4l-4 4l-4-4z` }));
       else inside.append(svg("circle", { class: "dot", cx, cy, r: data.n > 500 ? 2 : 3 }));
-      if (status === 2 || (cy >= top && cy <= bottom + 4)) {
-        targets.push({ x: cx, y: cy, open: () => open(i), text: () => `evaluation ${i + 1}: ${status === 2 ? "failed" : number(value, 7)}${status === 1 ? ", infeasible" : ""}` });
-      }
+      targets.push({ x: cx, y: cy, open: () => open(i), text: () => `evaluation ${i + 1}: ${status === 2 ? "failed" : number(value, 7)}${status === 1 ? ", infeasible" : ""}` });
     });
     if (data.steps.length) {
       const path = data.steps.map((i, k) => (k ? `H${x(i + 1)}V${y(data.best[k])}` : `M${x(i + 1)} ${y(data.best[k])}`)).join("");

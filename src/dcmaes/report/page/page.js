@@ -95,12 +95,12 @@ function build() {
   main.append(section("marginals", "Where it looked", card(html("div", { class: "panels" }, panels.map((panel) => marginal(edges, panel))),
     html("p", { class: "note" }, `What was asked for, evaluation by evaluation. The stronger the colour, the more often; bands hold the middle half and the middle four in five of the points. Red marks the best point.${hidden ? ` ${plural(hidden, "less important variable")} not shown.` : ""}`))));
   if (charts.coordinates.index.length) main.append(section("points", "Points", card(coordinates(charts.coordinates, openDetails))));
-  main.append(section("interactions", "What goes together", html("div", { class: "columns three" },
-    card(matrix("Interactions", charts.interactions)), charts.graph.names.length ? card(graph(charts.graph)) : null, card(matrix("Correlations", charts.correlations)))));
+  main.append(section("interactions", "Interactions", html("div", { class: "columns three" },
+    card(matrix("Strength of pairs", charts.interactions)), charts.graph.names.length ? card(graph(charts.graph)) : null, card(matrix("Correlations", charts.correlations)))));
   if (charts.timeline.start.length) main.append(section("timeline", "Timeline", card(timeline(charts.timeline, openDetails))));
   main.append(section("evaluations", "Evaluations", evaluationTable(table, summary.best, openDetails)));
   if (DATA.failures.length) main.append(section("failures", "Failures", card(failures(DATA))));
-  main.append(section("reproduction", "To repeat it", reproduction(DATA.reproduction)));
+  main.append(section("reproduction", "Repeat it", reproduction(DATA.reproduction)));
 }
 
 function themes() {
