@@ -246,6 +246,19 @@ def test_nothing_found(folder):
     assert json.loads(run("status", "tune.db", "--json").stdout)["best"] is None
 
 
+def test_workers_of_the_command_line_must_not_share_a_file(folder):
+    Path("tune.toml").write_text("command = 'false'\nvalue = { json = 'out.json' }\nbudget = 4\n" + SPACE)
+    run("minimize", "tune.toml", "--quiet", code=1)
+    assert "value: 2 workers would write one file" in run("resume", "tune.db", "--workers", 2, code=2).stderr
+
+
+def test_functions_that_take_too_long(folder):
+    Path("my_sleep_for_the_test.py").write_text("import time\ndef f(point):\n    time.sleep(60)\n")
+    Path("tune.toml").write_text("objective = 'my_sleep_for_the_test:f'\ntimeout = 0.2\nbudget = 2\n" + SPACE)
+    run("minimize", "tune.toml", "--quiet", code=1)
+    assert "timed out" in dc.store.read("tune.db").failures[0].reason
+
+
 def test_an_infeasible_best(folder):
     Path("tune.toml").write_text("command = 'sh -c \"exit 7\"'\ninfeasible_codes = 7\nbudget = 4\n" + SPACE)
     run("minimize", "tune.toml", code=1)

@@ -72,6 +72,14 @@ class Command:
     keep: str = "all"
     output_limit: int = OUTPUT_LIMIT
 
+    @property
+    def shared_file(self) -> str | None:
+        """Which of "value" and "violation" is in a file that evaluations at the same time would share."""
+        for name, reader in (("value", self.value), ("violation", self.violation)):
+            if not self.has_own_folder and isinstance(reader, JsonKey) and not reader.is_apart:
+                return name
+        return None
+
     def fill(self, values: Mapping[str, Any]) -> list[str]:
         """Return the argument list for a point; a relative path of the program counts from `folder`."""
         arguments = fill_arguments(self.arguments, values)

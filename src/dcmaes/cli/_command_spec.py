@@ -45,11 +45,14 @@ def read_command(
         keep=table.get("keep", lambda name, value: check_choice(name, value, KEEP), "all"),
         output_limit=table.get("output_limit", lambda n, v: check_integer(n, v, low=1000), OUTPUT_LIMIT),
     )
-    for key, reader in (("value", command.value), ("violation", command.violation)):
-        if workers > 1 and not own_folder and isinstance(reader, JsonKey) and not reader.is_apart:
-            remedy = "set own_folder = true, or put {trial} into its name"
-            raise table.error(f"{workers} workers would write one file; {remedy}", key)
+    if workers > 1 and command.shared_file is not None:
+        raise table.error(describe_sharing(workers), command.shared_file)
     return command
+
+
+def describe_sharing(workers: int) -> str:
+    """Say what is wrong with several workers and one file, and what to do about it."""
+    return f"{workers} workers would write one file; set own_folder = true, or put {{trial}} into its name"
 
 
 def _check_variables(table: Table, space: Space) -> dict[str, Variable]:

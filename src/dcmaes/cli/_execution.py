@@ -18,6 +18,7 @@ from typing import Any
 
 import dcmaes as dc
 from dcmaes.cli._command import CommandObjective
+from dcmaes.cli._command_spec import describe_sharing
 from dcmaes.cli._errors import SpecError
 from dcmaes.cli._outputs import outputs_folder
 from dcmaes.cli._spec import Spec
@@ -30,6 +31,8 @@ def override(spec: Spec, workers: int | None, store: Path | None, **settings: An
     changed = {name: value for name, value in settings.items() if value is not None}
     spec = replace(spec, settings={**spec.settings, **changed})
     if workers is not None:
+        if workers > 1 and spec.command is not None and spec.command.shared_file is not None:
+            raise SpecError(describe_sharing(workers), spec.path, (spec.command.shared_file,))
         spec = replace(spec, workers=workers)
     return spec if store is None else replace(spec, store=store)
 
