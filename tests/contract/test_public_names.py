@@ -26,6 +26,7 @@ NAMES = {
         BivariateBernoulli CenteredBinomial Ising MultivariateBernoulli MultivariateBinomial PoissonBinomial
         TruncatedGeometric
     """,
+    "dcmaes.models": "COMPONENTS Energy FeatureMap Regression",
     "dcmaes.integrations.optuna": "DcmaesSampler",
     "dcmaes.integrations.sklearn": "DiscreteSearchCV FeatureSelector RedundantPair",
     "dcmaes.optimizer": """
@@ -50,7 +51,8 @@ NAMES = {
     """,
     "dcmaes.store": "Failure Loss Pending Span StoreError StoredRun read",
     "dcmaes.strategies": """
-        Cma Evaluations Known Paper RandomSearch Strategy Summary is_registered make_strategy strategy_names
+        Cma Evaluations IsingSearch Known Paper RandomSearch Strategy Summary is_registered make_strategy
+        strategy_names
     """,
     "dcmaes.testing": "StrategyConformance conformance_spaces",
 }

@@ -14,6 +14,11 @@ class TestCma(StrategyConformance):
         return make_strategy("cma")
 
 
+class TestIsing(StrategyConformance):
+    def make_strategy(self):
+        return make_strategy("ising")
+
+
 class TestRandom(StrategyConformance):
     def make_strategy(self):
         return make_strategy("random")

@@ -9,12 +9,14 @@ from dcmaes.strategies._registry import is_registered, make_strategy, strategy_c
 
 if TYPE_CHECKING:
     from dcmaes.strategies.cma import Cma
+    from dcmaes.strategies.ising import IsingSearch
     from dcmaes.strategies.paper import Paper
     from dcmaes.strategies.random import RandomSearch
 
 __all__ = [
     "Cma",
     "Evaluations",
+    "IsingSearch",
     "Known",
     "Paper",
     "RandomSearch",
@@ -26,7 +28,7 @@ __all__ = [
 ]
 
 # Imported when first used: what a strategy needs of scipy would double the time `import dcmaes` takes.
-_NAMES = {"Cma": "cma", "Paper": "paper", "RandomSearch": "random"}
+_NAMES = {"Cma": "cma", "IsingSearch": "ising", "Paper": "paper", "RandomSearch": "random"}
 
 
 def __getattr__(name: str) -> Any:

@@ -12,6 +12,7 @@ from dcmaes.strategies._protocol import Strategy
 # Module and class of each strategy; modules are imported when their strategy is first used.
 _CLASSES = {
     "cma": ("dcmaes.strategies.cma", "Cma"),
+    "ising": ("dcmaes.strategies.ising", "IsingSearch"),
     "paper": ("dcmaes.strategies.paper", "Paper"),
     "random": ("dcmaes.strategies.random", "RandomSearch"),
 }

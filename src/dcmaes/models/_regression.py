@@ -1,0 +1,207 @@
+"""Bayesian regression in canonical coordinates, its hyper-parameters as components of variance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.linalg
+
+from dcmaes._validation import FloatArray, IntArray
+from dcmaes.models._energy import Energy
+
+COMPONENTS = ("constant", "radial", "choices", "lines", "curvature", "pairs", "noise")
+SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-7, 1e3
+# Added to the diagonal of every covariance: far below any noise that could matter to standardized values.
+JITTER = 1e-9
+# A component whose functions are this small at all data explains nothing.
+NEGLIGIBLE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """Values at features explained by a sum of independent random functions, one for each component (Q3).
+
+    Attributes
+    ----------
+    features : array of shape (w, p + q)
+        Relative to a centre: p of them {0,1}, then q numeric ones.
+    n_choices : int
+        Number p of {0,1} features.
+    site : int array of shape (p + q,)
+        Site of each feature; features of one site do not interact.
+    targets : array of shape (w,)
+        Standardized values.
+    weights : array of shape (w,)
+        Relevance of each value: its noise variance is variances[-1] / weight.
+    variances : array of shape (7,)
+        Variance of each of `COMPONENTS`, in units of the mean square of its functions over the data.
+
+    Examples
+    --------
+    The function 1 + 2 a - 3 a b of two {0,1} features, from its four values:
+
+    >>> features = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> variances = np.array([100.0, 0.0, 100.0, 0.0, 0.0, 100.0, 1e-6])
+    >>> site, targets, weights = np.arange(2), np.array([1.0, 3.0, 1.0, 0.0]), np.ones(4)
+    >>> model = Regression(features, 2, site, targets, weights, variances)
+    >>> energy = model.mean(has_pairs=True)
+    >>> energy.field.round(3), float(energy.coupling[0, 0, 1].round(3))
+    (array([[ 2., -0.]]), -3.0)
+    """
+
+    features: FloatArray
+    n_choices: int
+    site: IntArray
+    targets: FloatArray
+    weights: FloatArray
+    variances: FloatArray
+
+    def draw(self, n: int, rng: np.random.Generator, *, has_pairs: bool) -> Energy:
+        """Return `n` functions drawn from the posterior, exactly; without pairs, those are integrated out."""
+        # (Q5), Matheron's rule: draws from the prior, corrected by what they miss of the data.
+        prior = self._prior(n, rng, has_pairs=has_pairs)
+        shape = (n, len(self.targets))
+        noise = np.sqrt(self.variances[-1] / self.weights) * rng.standard_normal(shape)
+        noise += np.sqrt(self._unit_variances[0]) * rng.standard_normal((n, 1))
+        if not has_pairs:
+            noise += np.sqrt(self._unit_variances[5]) * rng.standard_normal(shape) @ self._pairs_factor.T
+        residuals = self.targets - self._evaluate(prior) - noise
+        return self._add_posterior(prior, self.solve(residuals.T).T)
+
+    def mean(self, *, has_pairs: bool) -> Energy:
+        """Return the posterior mean: one function."""
+        p, n_features = self.n_choices, self.features.shape[1]
+        coupling = np.zeros((1, n_features, n_features)) if has_pairs else None
+        nothing = Energy(p, np.zeros(1), np.zeros((1, n_features)), np.zeros((1, n_features - p)), coupling)
+        return self._add_posterior(nothing, self.solve(self.targets)[None])
+
+    def log_likelihood(self) -> float:
+        """Return the logarithm of the marginal likelihood of the targets (Q6)."""
+        log_determinant = 2 * np.log(np.diag(self._factor)).sum()
+        misfit = self.targets @ self.solve(self.targets)
+        return -float(misfit + log_determinant + len(self.targets) * np.log(2 * np.pi)) / 2
+
+    def improved_variances(self) -> FloatArray:
+        """Return variances of higher marginal likelihood: one step of a fixed-point iteration (Q7)."""
+        inverse = self._inverse
+        alpha = inverse @ self.targets
+        explained = [alpha @ gram @ alpha for gram in self._grams]
+        expected = [np.vdot(inverse, gram) for gram in self._grams]
+        explained.append((alpha**2 / self.weights).sum())
+        expected.append((np.diag(inverse) / self.weights).sum())
+        ratio = (np.abs(explained) + NEGLIGIBLE) / (np.abs(expected) + NEGLIGIBLE)
+        improved = self.variances * np.clip(ratio, 0.1, 10.0)
+        return np.clip(improved, SMALLEST_VARIANCE, LARGEST_VARIANCE)
+
+    def solve(self, residuals: FloatArray) -> FloatArray:
+        """Return the inverse covariance of the data times residuals, shape (w,) or (w, c)."""
+        solution: FloatArray = scipy.linalg.cho_solve((self._factor, True), residuals, check_finite=False)
+        return solution
+
+    @cached_property
+    def _lines(self) -> FloatArray:
+        return self.features[:, self.n_choices :]
+
+    @cached_property
+    def _rho(self) -> FloatArray:
+        rho: FloatArray = self.features[:, : self.n_choices].sum(axis=1) + (self._lines**2).sum(axis=1)
+        return rho
+
+    @cached_property
+    def _grams(self) -> list[FloatArray]:
+        """Covariances of the data for unit coefficients, one for each component but the noise (Q4)."""
+        choices, lines = self.features[:, : self.n_choices], self._lines
+        linear_choices, linear_lines = choices @ choices.T, lines @ lines.T
+        curved = (lines**2) @ (lines**2).T
+        # Elementary symmetric polynomial of order two in the products of the sites.
+        pairs = ((linear_choices + linear_lines) ** 2 - linear_choices - curved) / 2
+        n = len(self.targets)
+        return [np.ones((n, n)), np.outer(self._rho, self._rho), linear_choices, linear_lines, curved, pairs]
+
+    @cached_property
+    def _unit_variances(self) -> FloatArray:
+        """Variance of the coefficients of each component but the noise, shape (6,)."""
+        shares = self.weights / self.weights.sum()
+        scales = np.array([shares @ np.diag(gram) for gram in self._grams])
+        return np.where(scales > NEGLIGIBLE, self.variances[:-1] / np.maximum(scales, NEGLIGIBLE), 0.0)
+
+    @cached_property
+    def _factor(self) -> FloatArray:
+        covariance = np.diag(self.variances[-1] / self.weights)
+        for variance, gram in zip(self._unit_variances, self._grams, strict=True):
+            if variance > 0:
+                covariance += variance * gram
+        return _cholesky(covariance)
+
+    @cached_property
+    def _pairs_factor(self) -> FloatArray:
+        return _cholesky(self._grams[5].copy())
+
+    @cached_property
+    def _inverse(self) -> FloatArray:
+        lower, _ = scipy.linalg.lapack.dpotri(self._factor, lower=1)
+        inverse: FloatArray = np.tril(lower) + np.tril(lower, -1).T
+        return inverse
+
+    @cached_property
+    def _is_pair(self) -> FloatArray:
+        """1 for features of different sites, those that may interact, else 0; shape (p + q, p + q)."""
+        is_pair: FloatArray = (self.site[:, None] != self.site).astype(np.float64)
+        return is_pair
+
+    def _prior(self, n: int, rng: np.random.Generator, *, has_pairs: bool) -> Energy:
+        p, n_features = self.n_choices, self.features.shape[1]
+        deviation = np.sqrt(self._unit_variances)
+        radial = deviation[1] * rng.standard_normal(n)
+        field = rng.standard_normal((n, n_features))
+        field[:, :p] *= deviation[2]
+        field[:, p:] *= deviation[3]
+        curvature = deviation[4] * rng.standard_normal((n, n_features - p))
+        if not has_pairs:
+            return Energy(p, radial, field, curvature, None)
+        upper = np.triu(rng.standard_normal((n, n_features, n_features)), 1)
+        upper *= deviation[5] * self._is_pair
+        return Energy(p, radial, field, curvature, upper + upper.transpose(0, 2, 1))
+
+    def _evaluate(self, energy: Energy) -> FloatArray:
+        """Return the values of each function at the data, shape (c, w)."""
+        values: FloatArray = np.outer(energy.radial, self._rho) + energy.field @ self.features.T
+        values += energy.curvature @ (self._lines**2).T
+        if energy.coupling is not None:
+            values += ((self.features @ energy.coupling) * self.features).sum(axis=2) / 2
+        return values
+
+    def _add_posterior(self, prior: Energy, alpha: FloatArray) -> Energy:
+        """Return functions plus what `alpha`, shape (c, w), adds to the coefficients of each component."""
+        p, unit = self.n_choices, self._unit_variances
+        field = alpha @ self.features
+        field[:, :p] *= unit[2]
+        field[:, p:] *= unit[3]
+        coupling = prior.coupling
+        if coupling is not None:
+            learned = (self.features.T * alpha[:, None, :]) @ self.features
+            coupling = coupling + unit[5] * learned * self._is_pair
+        return Energy(
+            p,
+            prior.radial + unit[1] * (alpha @ self._rho),
+            prior.field + field,
+            prior.curvature + unit[4] * (alpha @ self._lines**2),
+            coupling,
+        )
+
+
+def _cholesky(covariance: FloatArray) -> FloatArray:
+    """Return a lower factor of a covariance, with as much added to its diagonal as rounding asks for."""
+    diagonal = np.einsum("ii->i", covariance)
+    size = float(diagonal.max())
+    for jitter in (JITTER, *(size * 10.0**exponent for exponent in range(-12, 1, 2))):
+        diagonal += jitter
+        lower, info = scipy.linalg.lapack.dpotrf(covariance, lower=1, clean=1)
+        if info == 0:
+            break
+    else:
+        lower = np.diag(np.sqrt(diagonal))
+    factor: FloatArray = lower
+    return factor

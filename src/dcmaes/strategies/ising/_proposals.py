@@ -1,0 +1,64 @@
+"""New points: low-energy points of functions drawn from the model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dcmaes._validation import FloatArray
+from dcmaes.strategies._protocol import Known
+from dcmaes.strategies.ising._constants import BATCH, LARGEST_PAIRS, RADIUS
+from dcmaes.strategies.ising._search import Box, Visited, search
+from dcmaes.strategies.ising._state import IsingState
+
+# How many visited points of each chain are looked up at first: mostly one of them is new.
+_FIRST_LOOK = 4
+
+
+def propose(state: IsingState, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
+    """Return `n` coded points, shape (n, d): random ones while there is no model yet."""
+    sites, feature_map = state.sites, state.feature_map
+    if not np.isfinite(state.level[0]) or len(state.memory) < BATCH or feature_map.n_features == 0:
+        return sites.uniform(rng.random((n, sites.dimension)))
+    energy = state.model.draw(n, rng, has_pairs=feature_map.n_features <= LARGEST_PAIRS)
+    visited = search(
+        energy,
+        feature_map,
+        Box.around(feature_map, RADIUS),
+        n_steps=10 + sites.dimension // 2,
+        most_changes=max(4, int(2 * state.reach)),
+        tenure=sites.dimension // 10,
+        rng=rng,
+    )
+    return _unseen(visited, state, rng, known)
+
+
+def _unseen(visited: Visited, state: IsingState, rng: np.random.Generator, known: Known) -> FloatArray:
+    """Return for each chain the visited point of lowest energy that is new, shape (c, d)."""
+    n_visited, n_chains, n_features = visited.features.shape
+    d = state.sites.dimension
+    ranked = visited.energy.argsort(axis=0, kind="stable")
+    ordered = np.take_along_axis(visited.features, ranked[:, :, None], axis=0)
+    chosen = np.empty((n_chains, d))
+    taken: set[bytes] = set()
+    waiting = list(range(n_chains))
+    for first, last in ((0, _FIRST_LOOK), (_FIRST_LOOK, n_visited)):
+        if not waiting or first >= last:
+            break
+        block = ordered[first:last, waiting].reshape(-1, n_features)
+        points = state.feature_map.points(block)
+        is_known = known.contains(points).reshape(-1, len(waiting))
+        points = points.reshape(-1, len(waiting), d)
+        left = []
+        for column, chain in enumerate(waiting):
+            rows = [x for x, old in zip(points[:, column], is_known[:, column], strict=True) if not old]
+            x = next((x for x in rows if x.tobytes() not in taken), None)
+            if x is None:
+                left.append(chain)
+            else:
+                taken.add(x.tobytes())
+                chosen[chain] = x
+        waiting = left
+    for chain in waiting:
+        anywhere = state.sites.uniform(rng.random(d))
+        chosen[chain] = np.where(rng.random(d) < 2 / d, anywhere, state.centre)
+    return chosen

@@ -1,0 +1,233 @@
+"""Low-energy points of drawn energies: a tabu search of all functions at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dcmaes._validation import FloatArray, IntArray
+from dcmaes.models import Energy, FeatureMap
+from dcmaes.space import LATTICE
+
+FORBIDDEN = 1e12
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """Where numeric features may go, and the grid they are on; arrays of shape (q,).
+
+    `gap` is the distance between the states of a lattice, 0 for continuous sites and for lattices that are
+    not evenly spaced (their rounding is left to the end).
+    """
+
+    low: FloatArray
+    high: FloatArray
+    gap: FloatArray
+
+    @staticmethod
+    def around(feature_map: FeatureMap, radius: float) -> Box:
+        """Return the part of the space within `radius` widths of the centre."""
+        sites, numeric = feature_map.sites, feature_map.numeric
+        middle, width = sites.coordinate(feature_map.centre), feature_map.width[numeric]
+        periodic = sites.periodic[numeric]
+        low = np.where(periodic, -0.5, -middle[numeric]) / width
+        high = np.where(periodic, 0.5, 1 - middle[numeric]) / width
+        is_grid = (sites.kind[numeric] == LATTICE) & ~sites.log[numeric]
+        gap = np.where(is_grid, sites.spacing(middle)[numeric] / width, 0.0)
+        reach = np.maximum(radius, 1.01 * gap)
+        return Box(np.maximum(low, -reach), np.minimum(high, reach), gap)
+
+    def snap(self, z: FloatArray) -> FloatArray:
+        """Return numeric features brought into the box and onto the grid."""
+        z = np.clip(z, self.low, self.high)
+        safe = np.where(self.gap > 0, self.gap, 1.0)
+        steps = np.clip(np.rint(z / safe), np.ceil(self.low / safe - 1e-9), np.floor(self.high / safe + 1e-9))
+        return np.where(self.gap > 0, steps * safe, z)
+
+
+@dataclass(frozen=True, eq=False)
+class Visited:
+    """States that the search passed through: features (s, c, f) and energies (s, c)."""
+
+    features: FloatArray
+    energy: FloatArray
+
+
+def search(
+    energy: Energy,
+    feature_map: FeatureMap,
+    box: Box,
+    *,
+    n_steps: int,
+    most_changes: int,
+    tenure: int,
+    rng: np.random.Generator,
+) -> Visited:
+    """Return what a tabu search of each energy visits, from the centre or a Newton step away.
+
+    >>> from dcmaes.space import Space
+    >>> feature_map = FeatureMap(Space.binary(2).sites, np.zeros(2), np.ones(2))
+    >>> coupling = np.array([[[0.0, -3.0], [-3.0, 0.0]]])
+    >>> energy = Energy(2, np.zeros(1), np.ones((1, 2)), np.zeros((1, 0)), coupling)
+    >>> box, rng = Box.around(feature_map, 2.0), np.random.default_rng(0)
+    >>> search(energy, feature_map, box, n_steps=2, most_changes=2, tenure=1, rng=rng).energy
+    array([[ 0.],
+           [ 1.],
+           [-1.]])
+
+    Every step takes the best move of all sites, also if it goes up, and then leaves that site alone for about
+    `tenure` steps; at most `most_changes` choices differ from the centre.
+    """
+    n_chains, n_features = energy.field.shape
+    if n_features == energy.n_choices == len(np.unique(feature_map.site)):
+        return _search_bits(energy, n_steps=n_steps, most_changes=most_changes, tenure=tenure, rng=rng)
+    features = _newton_start(energy, box)
+    level = energy.value(features)
+    trail = np.empty((n_steps + 1, n_chains, n_features))
+    levels = np.empty((n_steps + 1, n_chains))
+    trail[0], levels[0] = features, level
+    gradient = energy.gradient(features)
+    site = feature_map.site
+    rows = np.arange(n_chains)
+    free_at = np.zeros((n_chains, feature_map.sites.dimension), dtype=np.int64)
+    waits = tenure + rng.integers(0, 3, size=(n_steps, n_chains))
+    for step in range(n_steps):
+        change, target = _best_moves(energy, features, gradient, feature_map, box, most_changes)
+        change = np.where(free_at[:, site] > step, change + FORBIDDEN, change)
+        best = change.argmin(axis=1)
+        features, gradient = _apply(energy, features, gradient, feature_map, rows, best, target)
+        level = level + change[rows, best]
+        free_at[rows, site[best]] = step + 1 + waits[step]
+        trail[step + 1], levels[step + 1] = features, level
+    return Visited(trail, levels)
+
+
+def _search_bits(
+    energy: Energy, *, n_steps: int, most_changes: int, tenure: int, rng: np.random.Generator
+) -> Visited:
+    """Return what the same search visits where every site has two states: a few array operations a step."""
+    shape = energy.field.shape
+    rows = np.arange(shape[0])
+    change, sign, level = energy.field + energy.radial[:, None], np.ones(shape), np.zeros(shape[0])
+    trail, levels = np.zeros((n_steps + 1, *shape)), np.zeros((n_steps + 1, shape[0]))
+    free_at, n_changed = np.zeros(shape, dtype=np.int64), np.zeros(shape[0], dtype=np.int64)
+    waits = tenure + rng.integers(0, 3, size=(n_steps, shape[0]))
+    for step in range(n_steps):
+        is_full = n_changed >= most_changes
+        is_barred = (free_at > step) | (is_full[:, None] & (sign > 0))
+        best = np.where(is_barred, change + FORBIDDEN, change).argmin(axis=1)
+        level = level + change[rows, best]
+        turned = sign[rows, best]
+        change[rows, best] *= -1
+        sign[rows, best] = -turned
+        n_changed += turned.astype(np.int64)
+        if energy.coupling is not None:
+            change += sign * energy.coupling[rows, best] * turned[:, None]
+        free_at[rows, best] = step + 1 + waits[step]
+        trail[step + 1], levels[step + 1] = (1 - sign) / 2, level
+    return Visited(trail, levels)
+
+
+def _newton_start(energy: Energy, box: Box) -> FloatArray:
+    """Return the centre with numeric sites at the minimum of their quadratic, where that is lower."""
+    n_chains, n_features = energy.field.shape
+    p, centre = energy.n_choices, np.zeros((n_chains, n_features))
+    if p == n_features:
+        return centre
+    bend = 2 * (energy.curvature + energy.radial[:, None])
+    if energy.coupling is None:
+        z = -energy.field[:, p:] / np.maximum(np.abs(bend), 1e-9)
+    else:
+        hessian = energy.coupling[:, p:, p:].copy()
+        diagonal = np.arange(n_features - p)
+        hessian[:, diagonal, diagonal] += bend
+        values, vectors = np.linalg.eigh(hessian)
+        # A direction in which the function falls away is followed as far as if it rose as steeply.
+        inverse = 1 / np.maximum(np.abs(values), 1e-9)
+        z = -np.einsum("cij,cj,ckj,ck->ci", vectors, inverse, vectors, energy.field[:, p:])
+    start = centre.copy()
+    start[:, p:] = box.snap(z)
+    is_lower = energy.value(start) < 0
+    return np.where(is_lower[:, None], start, centre)
+
+
+def _best_moves(
+    energy: Energy,
+    features: FloatArray,
+    gradient: FloatArray,
+    feature_map: FeatureMap,
+    box: Box,
+    most_changes: int,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the energy change of the best move of each feature and the numeric values they lead to.
+
+    The move of a {0,1} feature is to switch it (switching off another one of its site); that of a numeric one
+    goes to the minimum along its line, or to a neighbour.
+    """
+    p = energy.n_choices
+    change = np.empty_like(features)
+    target = features[:, p:]
+    if p:
+        change[:, :p] = _choice_changes(energy, features[:, :p], gradient[:, :p], feature_map, most_changes)
+    if p < features.shape[1]:
+        z = features[:, p:]
+        bend = energy.curvature + energy.radial[:, None]
+        slope = gradient[:, p:]
+        lowest = np.where(bend > 1e-12, -slope / np.maximum(2 * bend, 1e-12), -np.sign(slope) * np.inf)
+        step = np.where(box.gap > 0, box.gap, 0.1)
+        candidates = np.stack([box.snap(lowest), box.snap(z + step), box.snap(z - step)])
+        rise = slope * (candidates - z) + bend * (candidates**2 - z**2)
+        rise = np.where(np.abs(candidates - z) < 1e-12, FORBIDDEN, rise)
+        pick = rise.argmin(axis=0)[None]
+        change[:, p:] = np.take_along_axis(rise, pick, axis=0)[0]
+        target = np.take_along_axis(candidates, pick, axis=0)[0]
+    return change, target
+
+
+def _choice_changes(
+    energy: Energy, on: FloatArray, gradient: FloatArray, feature_map: FeatureMap, most_changes: int
+) -> FloatArray:
+    rise = gradient + energy.radial[:, None]
+    is_on = on > 0
+    # What the site's present choice contributes: zero at the centre.
+    site = feature_map.choice_site
+    by_site = np.zeros((len(on), feature_map.sites.dimension))
+    has_change = np.zeros_like(by_site, dtype=bool)
+    row, column = np.nonzero(is_on)
+    by_site[row, site[column]] = rise[row, column]
+    has_change[row, site[column]] = True
+    change = np.where(is_on, -rise, rise - by_site[:, site])
+    is_full = has_change.sum(axis=1) >= most_changes
+    changes: FloatArray = np.where(is_full[:, None] & ~has_change[:, site], FORBIDDEN, change)
+    return changes
+
+
+def _apply(
+    energy: Energy,
+    features: FloatArray,
+    gradient: FloatArray,
+    feature_map: FeatureMap,
+    rows: IntArray,
+    best: IntArray,
+    target: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return features and gradient after the chosen move of each chain."""
+    p = energy.n_choices
+    moved = features.copy()
+    is_choice = best < p
+    chain, column = rows[is_choice], best[is_choice]
+    was_on = features[chain, column] > 0
+    if len(chain):
+        same_site = feature_map.choice_site == feature_map.choice_site[column][:, None]
+        moved[chain, :p] = np.where(same_site, 0.0, moved[chain, :p])
+        moved[chain, column] = np.where(was_on, 0.0, 1.0)
+    chain, column = rows[~is_choice], best[~is_choice]
+    moved[chain, column] = target[chain, column - p]
+    if energy.coupling is None:
+        return moved, gradient
+    difference = moved - features
+    chain, column = np.nonzero(difference)
+    gradient = gradient.copy()
+    np.add.at(gradient, chain, energy.coupling[chain, column] * difference[chain, column][:, None])
+    return moved, gradient

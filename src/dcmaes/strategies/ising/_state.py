@@ -1,0 +1,87 @@
+"""Everything the strategy has learned, frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dcmaes._validation import FloatArray
+from dcmaes.models import FeatureMap, Regression
+from dcmaes.space import Sites
+from dcmaes.strategies._protocol import Evaluations
+from dcmaes.strategies.ising._constants import WIDTH_IN_GAPS
+from dcmaes.strategies.ising._relevance import local_regression
+
+
+@dataclass(frozen=True, eq=False)
+class IsingState:
+    """State of the `ising` strategy.
+
+    Attributes
+    ----------
+    sites : Sites
+        The space.
+    memory : Evaluations
+        The evaluations that the model may use.
+    centre : array of shape (d,)
+        The best point of this run, the origin of the features.
+    level : tuple of two floats
+        Violation and value of the centre; infinite before the first results of a run.
+    width : array of shape (d,)
+        How far each numeric site looks, as a fraction of its range.
+    reach : float
+        How many choices proposals have lately changed.
+    variances : array of shape (7,)
+        Hyper-parameters of the regression, by component.
+    window : int
+        Largest number of evaluations in a regression.
+    n_unfitted, idle, run, n_seen : int
+        Evaluations since the variances were last refitted and since this run last improved, restarts before
+        this run, evaluations told in all.
+    """
+
+    sites: Sites
+    memory: Evaluations
+    centre: FloatArray
+    level: tuple[float, float]
+    width: FloatArray
+    reach: float
+    variances: FloatArray
+    window: int
+    n_unfitted: int
+    idle: int
+    run: int
+    n_seen: int
+
+    @cached_property
+    def feature_map(self) -> FeatureMap:
+        """Features relative to the centre."""
+        gap = np.where(self.sites.is_numeric, self.sites.spacing(self.sites.coordinate(self.centre)), 0.0)
+        return FeatureMap(self.sites, self.centre, np.maximum(self.width, WIDTH_IN_GAPS * gap))
+
+    @cached_property
+    def model(self) -> Regression:
+        """The regression on the evaluations nearest to the centre."""
+        return local_regression(self.feature_map, self.memory, self.reach, self.window, self.variances)
+
+
+def state_to_dict(state: IsingState) -> dict[str, Any]:
+    """Return the state as numbers, arrays, and dicts and lists of those."""
+    data = _attributes(state)
+    del data["sites"]
+    return {**data, "memory": _attributes(state.memory), "level": list(state.level)}
+
+
+def state_from_dict(data: Mapping[str, Any], sites: Sites) -> IsingState:
+    """Return the state that `state_to_dict` described."""
+    level = data["level"]
+    special = {"memory": Evaluations(**data["memory"]), "level": (level[0], level[1])}
+    return IsingState(sites=sites, **{**data, **special})
+
+
+def _attributes(instance: Any) -> dict[str, Any]:
+    return {field.name: getattr(instance, field.name) for field in fields(instance)}

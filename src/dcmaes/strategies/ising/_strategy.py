@@ -1,0 +1,148 @@
+"""The strategy `ising`: the paper's exponential family in canonical coordinates, learned by regression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dcmaes._validation import FloatArray, check_integer
+from dcmaes.space import Sites
+from dcmaes.strategies._protocol import Evaluations, Known, Summary
+from dcmaes.strategies.ising._constants import (
+    BATCH,
+    FIRST_VARIANCES,
+    FIRST_WIDTH,
+    PATIENCE,
+    PATIENCE_BY_FEATURE,
+    RESTART_SHARES,
+    SMALLEST_REACH,
+    WINDOW,
+)
+from dcmaes.strategies.ising._proposals import propose
+from dcmaes.strategies.ising._state import IsingState, state_from_dict, state_to_dict
+from dcmaes.strategies.ising._update import learn
+
+
+class IsingSearch:
+    """Draw functions from a regression on past evaluations, and propose their minima.
+
+    The regression has the canonical parameters of the Ising model, field and couplings, for changes relative
+    to the best point, so what it learns is the natural gradient of that family (docs/maths.md, section Q).
+
+    Parameters
+    ----------
+    window : int
+        Largest number of evaluations in a regression; its time grows with the cube.
+    max_restarts : int
+        Largest number of restarts.
+
+    Examples
+    --------
+    >>> import dcmaes as dc
+    >>> strategy = IsingSearch()
+    >>> result = dc.minimize(sum, dc.Space.binary(30), budget=100, seed=0, strategy=strategy, target=0)
+    >>> result.fun
+    0.0
+    """
+
+    def __init__(self, *, window: int = WINDOW, max_restarts: int = 1000) -> None:
+        self.window = check_integer("window", window, low=20)
+        self.max_restarts = check_integer("max_restarts", max_restarts, low=0)
+
+    def __repr__(self) -> str:
+        return f"IsingSearch({', '.join(f'{name}={value!r}' for name, value in self.options().items())})"
+
+    @property
+    def name(self) -> str:
+        """The name under which results report the strategy."""
+        return "ising"
+
+    def options(self) -> Mapping[str, Any]:
+        """Return the options as plain data."""
+        return dict(vars(self))
+
+    def init(self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator) -> IsingState:
+        """Return the first state: around the best start, or anywhere."""
+        centre = start.x[start.order()[0]] if len(start) else sites.uniform(rng.random(sites.dimension))
+        return IsingState(
+            sites=sites,
+            memory=Evaluations.empty(sites.dimension),
+            centre=centre,
+            level=(np.inf, np.inf),
+            width=np.full(sites.dimension, FIRST_WIDTH),
+            reach=max(SMALLEST_REACH, sites.dimension / 2),
+            variances=np.array(FIRST_VARIANCES),
+            window=self.window,
+            n_unfitted=0,
+            idle=0,
+            run=0,
+            n_seen=0,
+        )
+
+    def batch_size(self, state: IsingState) -> int:
+        """Return how many points are proposed at a time."""
+        return BATCH
+
+    def sample(self, state: IsingState, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
+        """Return `n` coded points, shape (n, d)."""
+        return propose(state, n, rng, known)
+
+    def update(self, state: IsingState, told: Evaluations) -> IsingState:
+        """Return the state after learning from `told`."""
+        return learn(state, told)
+
+    def convergence(self, state: IsingState) -> str | None:
+        """Return why the run has converged, or None."""
+        patience = PATIENCE + PATIENCE_BY_FEATURE * state.feature_map.n_features
+        if state.idle > patience:
+            return f"no improvement in {state.idle} evaluations (patience {patience})"
+        return None
+
+    def restart(self, state: IsingState, rng: np.random.Generator) -> IsingState | None:
+        """Return a fresh start from a changed best point or from anywhere, in turns."""
+        if state.run >= self.max_restarts:
+            return None
+        d = state.sites.dimension
+        best = state.memory.x[state.memory.order()[0]] if len(state.memory) else state.centre
+        share = RESTART_SHARES[state.run % len(RESTART_SHARES)]
+        anywhere = state.sites.uniform(rng.random(d))
+        return replace(
+            state,
+            centre=np.where(rng.random(d) < share, anywhere, best),
+            level=(np.inf, np.inf),
+            width=np.full(d, FIRST_WIDTH),
+            reach=max(SMALLEST_REACH, d / 4),
+            idle=0,
+            run=state.run + 1,
+        )
+
+    def summary(self, state: IsingState) -> Summary:
+        """Return the present search distribution: the centre and the widths around it."""
+        is_numeric = state.sites.is_numeric
+        mean = np.where(is_numeric, state.sites.coordinate(state.centre), np.nan)
+        deviation = np.where(is_numeric, state.width, np.nan)
+        no_probabilities = (np.empty(0),) * state.sites.dimension
+        return Summary(mean, deviation, no_probabilities, None, float(state.width.mean()))
+
+    def interactions(self, state: IsingState) -> FloatArray:
+        """Return the size of the largest mean coupling of each pair of sites, shape (d, d)."""
+        d = state.sites.dimension
+        strength = np.zeros((d, d))
+        feature_map = state.feature_map
+        if len(state.memory) and feature_map.n_features:
+            coupling = state.model.mean(has_pairs=True).coupling
+            if coupling is not None:
+                np.maximum.at(strength, np.ix_(feature_map.site, feature_map.site), np.abs(coupling[0]))
+        # Rounding may differ between the two triangles.
+        return np.maximum(strength, strength.T)
+
+    def state_to_dict(self, state: IsingState) -> dict[str, Any]:
+        """Return the state as plain data."""
+        return state_to_dict(state)
+
+    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> IsingState:
+        """Return the state that `state_to_dict` described."""
+        return state_from_dict(data, sites)

@@ -1,0 +1,86 @@
+"""What the strategy learns from results: the centre, the widths, the variances of the model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dcmaes._validation import FloatArray
+from dcmaes.strategies._protocol import Evaluations
+from dcmaes.strategies.ising._constants import (
+    BATCH,
+    LARGEST_WIDTH,
+    MEMORY,
+    REACH_KEEP,
+    REFIT_SHARE,
+    SMALLEST_CONSTANT,
+    SMALLEST_REACH,
+    SMALLEST_WIDTH,
+    WIDTH_FACTOR,
+    WIDTH_KEEP,
+)
+from dcmaes.strategies.ising._state import IsingState
+
+
+def learn(state: IsingState, told: Evaluations) -> IsingState:
+    """Return the state after some results."""
+    fresh = told.take(np.flatnonzero(~told.is_repeat))
+    if len(fresh) == 0:
+        return replace(state, idle=state.idle + 1) if len(told) else state
+    state = _move(replace(state, memory=_remember(state.memory, fresh)), fresh)
+    state = replace(state, n_unfitted=state.n_unfitted + len(fresh), n_seen=state.n_seen + len(fresh))
+    enough = max(BATCH, REFIT_SHARE * min(state.n_seen, 1000))
+    is_due = np.isfinite(state.level[0]) and state.n_unfitted >= enough
+    return _refit(state) if is_due and state.feature_map.n_features else state
+
+
+def _remember(memory: Evaluations, fresh: Evaluations) -> Evaluations:
+    """Return the memory with new results; when it is full, the best quarter and the recent half stay."""
+    joined = Evaluations.join(memory, fresh)
+    if len(joined) <= MEMORY:
+        return joined
+    best = joined.order()[: MEMORY // 4]
+    recent = np.arange(max(0, len(joined) - MEMORY // 2), len(joined))
+    return joined.take(np.union1d(best, recent))
+
+
+def _move(state: IsingState, told: Evaluations) -> IsingState:
+    """Return the state with its centre at the best point, looking as far as the proposals went."""
+    best = int(told.order()[0])
+    value = float(told.value[best])
+    level = (float(told.violation[best]), np.inf if np.isnan(value) else value)
+    if not np.isfinite(state.level[0]):
+        return replace(state, centre=told.x[best], level=level) if np.isfinite(level[0]) else state
+    keep = REACH_KEEP ** len(told)
+    n_choices = state.feature_map.n_choices
+    changed = float(state.feature_map.features(told.x)[:, :n_choices].sum(axis=1).mean())
+    return replace(
+        state,
+        # Ties move the centre too: that is how plateaus are crossed.
+        centre=told.x[best] if level <= state.level else state.centre,
+        level=min(level, state.level),
+        width=_followed_width(state, told),
+        reach=max(SMALLEST_REACH, keep * state.reach + (1 - keep) * changed),
+        idle=0 if level < state.level else state.idle + len(told),
+    )
+
+
+def _followed_width(state: IsingState, told: Evaluations) -> FloatArray:
+    """Return widths that follow the steps which the model proposes (Q10)."""
+    sites = state.sites
+    step = sites.coordinate(told.x) - sites.coordinate(state.centre)
+    step = np.where(sites.periodic, step - np.rint(step), step)
+    keep = WIDTH_KEEP ** len(told)
+    typical = np.sqrt((step**2).mean(axis=0))
+    followed: FloatArray = keep * state.width + (1 - keep) * WIDTH_FACTOR * typical
+    return np.clip(followed, SMALLEST_WIDTH, LARGEST_WIDTH)
+
+
+def _refit(state: IsingState) -> IsingState:
+    """Return the state with variances of higher likelihood: more steps while each result says much."""
+    for _ in range(4 if state.n_seen < 100 else 2):
+        variances = state.model.improved_variances()
+        variances[0] = max(variances[0], SMALLEST_CONSTANT)
+        state = replace(state, variances=variances)
+    return replace(state, n_unfitted=0)
