@@ -196,6 +196,18 @@ def test_a_stored_run_has_workers_times_settings_and_tracebacks(tmp_path):
     assert named["table"]["outputs"][str(first)].startswith("printed\n\nTraceback")
 
 
+def test_a_run_that_goes_on_and_one_that_was_broken_off(tmp_path):
+    path = tmp_path / "run.db"
+    optimizer = dc.Optimizer(dc.Space.integers(3, 0, 9), budget=40, seed=0, store=path)
+    trials = optimizer.ask(4)
+    optimizer.tell(trials[:1], [1.0])
+    summary = data_of(render_html(dc.store.read(path)))["summary"]
+    assert (summary["is_running"], summary["n_pending"], summary["stop_reason"]) == (True, 3, None)
+    optimizer.close()
+    summary = data_of(render_html(dc.store.read(path)))["summary"]
+    assert (summary["is_running"], summary["stop_reason"]) == (False, None)
+
+
 def test_the_space_can_be_read_back():
     space = dc.Space({"lr": dc.Float(1e-5, 1e-1, log=True), "c": dc.Categorical(["a", None, 3])})
     result = dc.minimize(lambda p: p["lr"], space, budget=3, seed=0)

@@ -86,6 +86,8 @@ def _summary(run: Run) -> dict[str, Any]:
         "point": None if result.x is None else _best_point(run),
         "copy": None if result.x is None else _point_text(result.x),
         "stop_reason": None if reason is None else reason.value,
+        "is_running": run.is_running,
+        "n_pending": run.n_pending,
         "message": result.message,
         "n": run.n,
         "n_evaluations": result.nfev,

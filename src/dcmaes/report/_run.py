@@ -50,6 +50,10 @@ class Run:
         1 if small values are good, -1 if large ones are.
     best : int or None
         The first evaluation of the best point.
+    n_pending : int
+        How many trials are out for evaluation, as far as that is known.
+    is_running : bool
+        Whether the run goes on; one that did not stop and does not go on was broken off.
     settings, versions : dict
         What the run was told to do, and with what it ran, as far as these are known.
     """
@@ -70,6 +74,8 @@ class Run:
     outputs: tuple[str | None, ...]
     sign: float
     best: int | None
+    n_pending: int
+    is_running: bool
     settings: dict[str, Any]
     versions: dict[str, str]
 
@@ -146,6 +152,8 @@ def _of_result(result: Result) -> Run:
         outputs=(None,) * n,
         sign=sign,
         best=_position(x, None if result.x is None else space.encode(result.x)),
+        n_pending=0,
+        is_running=result.stop_reason is None,
         settings={
             "direction": "minimize" if sign > 0 else "maximize",
             "strategy": result.strategy,
@@ -176,6 +184,8 @@ def _of_store(stored: StoredRun) -> Run:
         ends=ends,
         workers=tuple(workers),
         outputs=tuple(outputs),
+        n_pending=len(stored.pending),
+        is_running=stored.is_running,
         versions=settings.pop("versions"),
         settings={**run.settings, **settings, "created": _moment(settings["created"])},
     )

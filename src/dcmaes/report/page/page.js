@@ -17,12 +17,13 @@ function overview({ summary }) {
   return section("overview", "Overview", html("div", { class: "card" },
     html("div", { class: "lead" },
       html("div", {}, html("span", { class: "label" }, summary.direction === "minimize" ? "Smallest value" : "Largest value"), html("span", { class: "value", id: "best-value" }, number(summary.value, 7))),
-      html("div", { class: "why" }, html("span", { class: "label" }, summary.stop_reason ? "Why it stopped" : "Still running"), html("span", { id: "message" }, summary.message))),
+      html("div", { class: "why" }, html("span", { class: "label" }, summary.stop_reason ? "Why it stopped" : summary.is_running ? "Still running" : "Broken off"), html("span", { id: "message" }, summary.message))),
     summary.violation > 0 && summary.violation !== null ? html("p", { class: "warn" }, `No feasible point: the best one violates the constraints by ${number(summary.violation)}.`) : null,
     html("dl", { class: "facts" },
       fact("Evaluations", summary.n_evaluations.toLocaleString("en")),
       fact("Failed", String(summary.n_failures), summary.n_failures > 0),
       fact("Infeasible", String(summary.n_infeasible)),
+      summary.n_pending ? fact("Out for evaluation", String(summary.n_pending)) : null,
       fact("Restarts", String(summary.n_restarts)),
       fact("Best found at", summary.best === null ? "none" : (summary.best + 1).toLocaleString("en")),
       fact("Time in the objective", duration(summary.objective_time)),
@@ -38,6 +39,12 @@ function bestPoint(summary) {
 }
 
 const legendMark = (mark, text) => html("span", {}, svg("svg", { width: 16, height: 12, "aria-hidden": "true" }, mark), text);
+
+function statusLegend(statuses) {
+  const found = STATUSES.filter((status) => statuses.includes(status));
+  return found.length < 2 ? null : html("div", { class: "legend" }, found.map((status) =>
+    legendMark(svg("rect", { class: `busy-${status}`, x: 1, y: 1, width: 14, height: status === "ok" ? 10 : 7, rx: 1 }), status)));
+}
 
 function openDetails(i) {
   const { table } = DATA, dialog = document.getElementById("details");
@@ -97,7 +104,7 @@ function build() {
   if (charts.coordinates.index.length) main.append(section("points", "Points", card(coordinates(charts.coordinates, openDetails))));
   main.append(section("interactions", "Interactions", html("div", { class: "columns three" },
     card(matrix("Strength of pairs", charts.interactions)), charts.graph.names.length ? card(graph(charts.graph)) : null, card(matrix("Correlations", charts.correlations)))));
-  if (charts.timeline.start.length) main.append(section("timeline", "Timeline", card(timeline(charts.timeline, openDetails))));
+  if (charts.timeline.start.length) main.append(section("timeline", "Timeline", card(timeline(charts.timeline, openDetails), statusLegend(charts.timeline.status))));
   main.append(section("evaluations", "Evaluations", evaluationTable(table, summary.best, openDetails)));
   if (DATA.failures.length) main.append(section("failures", "Failures", card(failures(DATA))));
   main.append(section("reproduction", "Repeat it", reproduction(DATA.reproduction)));
