@@ -26,7 +26,6 @@ NAMES = {
         BivariateBernoulli CenteredBinomial Ising MultivariateBernoulli MultivariateBinomial PoissonBinomial
         TruncatedGeometric
     """,
-    "dcmaes.models": "COMPONENTS Energy FeatureMap Regression",
     "dcmaes.integrations.optuna": "DcmaesSampler",
     "dcmaes.integrations.sklearn": "DiscreteSearchCV FeatureSelector RedundantPair",
     "dcmaes.optimizer": """
