@@ -9,7 +9,16 @@ import pytest
 NOT_LOADED = (
     *("scipy.stats", "scipy.optimize", "scipy.sparse", "scipy.spatial", "scipy.interpolate"),
     *("pandas", "matplotlib", "click", "rich", "numba", "sklearn", "optuna", "dask", "distributed", "loky"),
-    *("multiprocessing", "asyncio", "unittest", "dcmaes.bench", "dcmaes.demo", "dcmaes.problems"),
+    *(
+        "concurrent.futures.process",
+        "multiprocessing",
+        "pytest",
+        "asyncio",
+        "unittest",
+        "dcmaes.bench",
+        "dcmaes.demo",
+        "dcmaes.problems",
+    ),
 )
 ALLOWED_SCIPY = {"scipy.special", "scipy.linalg"}
 
