@@ -1,0 +1,5 @@
+"""The sampler as OptunaHub loads it: `optunahub.load_module("samplers/dcmaes").DcmaesSampler`."""
+
+from dcmaes.integrations.optuna import DcmaesSampler
+
+__all__ = ["DcmaesSampler"]
