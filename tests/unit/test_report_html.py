@@ -66,6 +66,7 @@ def test_nothing_of_the_user_is_markup():
     assert "onerror" not in re.sub(r'<script type="application/json".*?</script>', "", text).replace(
         "&lt;img src=x onerror", ""
     )
+    assert not set("<>&\u2028") & set(page.scripts[0])
     data = json.loads(page.scripts[0])
     assert data["title"] == EVIL
     assert set(data["table"]["reasons"].values()) == {f"ValueError: {EVIL}"}
