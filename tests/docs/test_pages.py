@@ -59,7 +59,7 @@ def test_page_runs(page, tmp_path, monkeypatch):
 def test_commands_of_the_readme_run(tmp_path):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     commands = re.findall(r"^\$ dcmaes (.*)$", text, re.MULTILINE)
-    assert len(commands) == 4
+    assert len(commands) == 5
     for command in commands:
         arguments = [sys.executable, "-m", "dcmaes.cli", *shlex.split(command, comments=True)]
         done = subprocess.run(
