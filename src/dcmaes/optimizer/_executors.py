@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import math
+import os
 import time
 from collections import Counter, deque
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
 
 from dcmaes.optimizer._interrupts import Interrupts
 from dcmaes.optimizer._measurement import (
+    ALL_HANG,
     N_LOSSES,
     LossListener,
     Measurement,
@@ -22,7 +31,6 @@ from dcmaes.optimizer._trial import Trial, describe
 
 # How often to look which evaluations have begun, if they have a time limit, in seconds.
 _LOOK = 0.1
-ALL_HANG = "all {} workers of the executor have exceeded evaluation_timeout and still hang"
 
 
 class ExecutorEvaluator:
@@ -67,6 +75,9 @@ class ExecutorEvaluator:
         self._interrupts = interrupts
         self._losses: Counter[int] = Counter()
         self._has_worked = False
+        self._token = os.urandom(8).hex()
+        # Others do not say when an evaluation leaves their queue, so its time counts from when it entered.
+        self._says_running = isinstance(self._executor, (ThreadPoolExecutor, ProcessPoolExecutor))
         self._waiting: deque[Trial] = deque()
         self._running: dict[Future[Measurement], Trial] = {}
         self._begun: dict[Future[Measurement], float] = {}
@@ -109,22 +120,27 @@ class ExecutorEvaluator:
     def close(self, is_hasty: bool) -> None:
         """End the executor if it was made here."""
         if self._make is not None:
-            self._executor.shutdown(wait=not is_hasty, cancel_futures=True)
+            self._executor.shutdown(wait=not is_hasty)
 
     def _start(self) -> None:
         n_free = self.n_slots - len(self._running) - len(self._hanging)
         for _ in range(min(n_free, len(self._waiting))):
-            argument = argument_of(self._objective, self._waiting[0])
+            trial = self._waiting[0]
             try:
-                future = self._executor.submit(measure_remotely, self._objective, argument)
+                future = self._send(trial)
             except BrokenExecutor:
                 if self._make is None:
                     raise
                 self._executor = self._make()
-                future = self._executor.submit(measure_remotely, self._objective, argument)
+                future = self._send(trial)
             self._running[future] = self._waiting.popleft()
         if self._waiting and not (self._running or self._finished):
             raise RuntimeError(ALL_HANG.format(self.n_slots))
+
+    def _send(self, trial: Trial) -> Future[Measurement]:
+        argument = argument_of(self._objective, trial)
+        token = f"{self._token}-{trial.id}-{self._losses[trial.id]}"
+        return self._executor.submit(measure_remotely, self._objective, argument, token)
 
     def _receive(self, future: Future[Measurement]) -> list[tuple[Trial, Measurement]]:
         """Return what came back, or nothing if it was lost and is submitted again."""
@@ -155,10 +171,10 @@ class ExecutorEvaluator:
             return None
         now = time.monotonic()
         for future in self._running:
-            if future not in self._begun and (future.running() or future.done()):
+            if future not in self._begun and (future.running() or not self._says_running):
                 self._begun[future] = now
-        left = min((begun + self._timeout - now for begun in self._begun.values()), default=math.inf)
-        return max(0.0, min(left, _LOOK if len(self._begun) < len(self._running) else math.inf))
+        left = min((begun + self._timeout - now for begun in self._begun.values()), default=_LOOK)
+        return max(0.0, left if len(self._begun) == len(self._running) else min(left, _LOOK))
 
     def _give_up_late(self) -> list[tuple[Trial, Measurement]]:
         """Give up evaluations that took too long; their workers are busy until they return."""

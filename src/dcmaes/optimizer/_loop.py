@@ -10,9 +10,8 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from dcmaes._validation import check_integer, check_number
-from dcmaes.optimizer._executors import ALL_HANG, ExecutorEvaluator
 from dcmaes.optimizer._interrupts import Interrupts
-from dcmaes.optimizer._measurement import Evaluator, InlineEvaluator, Measurement, Objective
+from dcmaes.optimizer._measurement import ALL_HANG, Evaluator, InlineEvaluator, Measurement, Objective
 from dcmaes.optimizer._optimizer import Optimizer
 from dcmaes.optimizer._progress import show_progress
 from dcmaes.optimizer._result import Result
@@ -72,6 +71,8 @@ class Effort:
         if self.executor is not None:
             least = self.batch_size or optimizer._run.search.batch_size
             n_slots = self.workers or max(os.cpu_count() or 1, least)
+            from dcmaes.optimizer._executors import ExecutorEvaluator
+
             return ExecutorEvaluator(self.executor, objective, n_slots, *common)
         if self.evaluation_timeout is None and (self.workers or 1) == 1:
             return InlineEvaluator(objective, interrupts)

@@ -20,6 +20,7 @@ Objective = Callable[[Any], Any]
 LossListener = Callable[[Trial, str, str | None], None]
 # Through no fault of its own an evaluation may be lost so often; the next time it counts as failed.
 N_LOSSES = 1
+ALL_HANG = "all {} workers of the executor have exceeded evaluation_timeout and still hang"
 
 
 class Measurement(NamedTuple):
@@ -59,8 +60,11 @@ def measure(objective: Objective, argument: Any) -> Measurement:
     return Measurement(read(told), seconds, name_worker(), started_at)
 
 
-def measure_remotely(objective: Objective, argument: Any) -> Measurement:
-    """Do the same in a worker: the reading holds nothing that cannot be sent back."""
+def measure_remotely(objective: Objective, argument: Any, token: object = None) -> Measurement:
+    """Do the same in a worker: the reading holds nothing that cannot be sent back.
+
+    The token makes a call different from all others: Dask answers equal calls from its memory.
+    """
     measurement = measure(objective, argument)
     reading = measurement.reading
     if reading.error is None:
