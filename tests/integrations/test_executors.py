@@ -155,6 +155,6 @@ def test_a_loky_worker_that_is_killed_is_made_up_for(tmp_path):
 
 def test_what_dask_cannot_send_is_an_error_before_anything_is_spent(client):
     lock = threading.Lock()
-    with pytest.raises(dc.EvaluationError, match=r"broke off with .*pickle") as caught:
+    with pytest.raises(dc.EvaluationError, match=r"broke off with .*serialize") as caught:
         dc.minimize(lambda point: lock.locked(), **RUN, budget=10, executor=client.get_executor(), workers=2)
     assert caught.value.result.nfev == 0
