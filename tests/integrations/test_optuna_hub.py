@@ -1,4 +1,4 @@
-"""The package for OptunaHub has the layout and front matter that the registry asks for, and its example runs."""
+"""The package for OptunaHub has the layout and front matter that the registry asks for; its example runs."""
 
 import re
 import runpy
