@@ -48,7 +48,9 @@ def take_pictures(result):
             page.locator(place).evaluate("element => element.scrollIntoView()")
             page.wait_for_timeout(500)
             picture = Image.open(BytesIO(page.screenshot()))
-            picture.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE).save(HERE / f"report-{scheme}.png", optimize=True)
+            picture.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE).save(
+                HERE / f"report-{scheme}.png", optimize=True
+            )
             context.close()
         browser.close()
 
