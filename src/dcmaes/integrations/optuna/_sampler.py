@@ -35,6 +35,7 @@ class _Memory:
         # Keeps the storage alive, so that its identity in the key of this memory stays unique.
         self.storage = storage
         self.ledger = Ledger()
+        self.trial_number = -1
         self.replays: list[tuple[dict[str, BaseDistribution], Replay]] = []
 
 
@@ -122,7 +123,7 @@ class DcmaesSampler(BaseSampler):
         """Return the parameters to sample together: those given, or those of all complete trials."""
         if self._search_space is None:
             with self._lock:
-                found = self._read(study).ledger.search_space
+                found = self._read(study, trial).ledger.search_space
         else:
             found = self._search_space
         return {name: distribution for name, distribution in found.items() if not distribution.single()}
@@ -135,7 +136,7 @@ class DcmaesSampler(BaseSampler):
         if not search_space:
             return {}
         with self._lock:
-            memory = self._read(study)
+            memory = self._read(study, trial)
             replay = self._replay(study, memory, search_space)
             if memory.ledger.n_complete < self._n_startup_trials:
                 x = replay.draw_uniform(trial.number, self._draw_seed)
@@ -186,8 +187,8 @@ class DcmaesSampler(BaseSampler):
         self._lock = threading.RLock()
         self._memories: OrderedDict[tuple[Any, ...], _Memory] = OrderedDict()
 
-    def _read(self, study: Study) -> _Memory:
-        """Return what is known of the study, brought up to date."""
+    def _read(self, study: Study, trial: FrozenTrial) -> _Memory:
+        """Return what is known of the study, brought up to date once for each trial."""
         storage = study._storage
         # Hyperband shows a sampler one bracket of the trials at a time.
         key = (id(storage), study._study_id, getattr(study, "_bracket_id", None))
@@ -195,7 +196,9 @@ class DcmaesSampler(BaseSampler):
         self._memories[key] = memory
         if len(self._memories) > _N_REMEMBERED:
             self._memories.popitem(last=False)
-        memory.ledger.read(study.get_trials(deepcopy=False))
+        if memory.trial_number != trial.number:
+            memory.ledger.read(study.get_trials(deepcopy=False))
+            memory.trial_number = trial.number
         return memory
 
     def _replay(self, study: Study, memory: _Memory, search_space: dict[str, BaseDistribution]) -> Replay:
@@ -221,7 +224,7 @@ class DcmaesSampler(BaseSampler):
 
     def _warn(self, study: Study, trial: FrozenTrial, name: str) -> None:
         with self._lock:
-            n_complete = self._read(study).ledger.n_complete
+            n_complete = self._read(study, trial).ledger.n_complete
         if n_complete == 0:
             return
         self._warned.add(name)
