@@ -363,7 +363,8 @@ def test_what_functions_print_is_kept_out_of_the_result(folder):
             [sys.executable, "-m", "dcmaes.cli", *arguments], capture_output=True, text=True, check=True
         )
         assert json.loads(done.stdout)["n_evaluations"] == 4
-        assert done.stderr == 4 * "noise\n"
+        # Workers write at the same time, so lines may run into each other.
+        assert sorted(done.stderr) == sorted(4 * "noise\n")
 
 
 def test_a_place_where_nothing_can_be_written(folder):
