@@ -1,0 +1,22 @@
+"""The tables in the guide are those that the benchmark wrote, and say what the text claims."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_table_of_own_times_is_the_measured_one():
+    measured = (ROOT / "benchmarks" / "results" / "optuna_own_time.txt").read_text()
+    assert f"\n\n{measured}" in (ROOT / "docs" / "guides" / "optuna.md").read_text()
+
+
+def test_a_trial_costs_less_than_with_tpe():
+    measured = (ROOT / "benchmarks" / "results" / "optuna_own_time.txt").read_text()
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in measured.splitlines()
+        if "Sampler" in line
+    ]
+    spent = {(row[0], row[1]): float(row[3]) for row in rows if len(row) == 5}
+    for d in ("10", "30"):
+        assert spent["DcmaesSampler", d] < spent["TPESampler(multivariate=True)", d]
