@@ -67,7 +67,7 @@ class Regression:
         noise += np.sqrt(self._unit_variances[0]) * rng.standard_normal((n, 1))
         if not has_pairs:
             noise += np.sqrt(self._unit_variances[5]) * rng.standard_normal(shape) @ self._pairs_factor.T
-        residuals = self.targets - self._evaluate(prior) - noise
+        residuals = self.targets - _evaluate(prior, self.features) - noise
         return self._add_posterior(prior, self.solve(residuals.T).T)
 
     def mean(self, *, has_pairs: bool) -> Energy:
@@ -76,6 +76,13 @@ class Regression:
         coupling = np.zeros((1, n_features, n_features)) if has_pairs else None
         nothing = Energy(p, np.zeros(1), np.zeros((1, n_features)), np.zeros((1, n_features - p)), coupling)
         return self._add_posterior(nothing, self.solve(self.targets)[None])
+
+    def predict(self, features: FloatArray) -> FloatArray:
+        """Return the posterior mean at features, shape (n, p + q) to (n,)."""
+        covariances = _covariances(features, self.features, self.n_choices)
+        total = sum(v * covariance for v, covariance in zip(self._unit_variances, covariances, strict=True))
+        prediction: FloatArray = total @ self.solve(self.targets)
+        return prediction
 
     def log_likelihood(self) -> float:
         """Return the logarithm of the marginal likelihood of the targets (Q6)."""
@@ -95,6 +102,16 @@ class Regression:
         improved = self.variances * np.clip(ratio, 0.1, 10.0)
         return np.clip(improved, SMALLEST_VARIANCE, LARGEST_VARIANCE)
 
+    def leave_one_out(self) -> FloatArray:
+        """Return the log density of each target, given all the others, shape (w,)."""
+        inverse = self._inverse
+        precision = np.diag(inverse)
+        # Residuals and precisions of predictions without the datum itself: (Q9)
+        densities: FloatArray = (
+            np.log(precision / (2 * np.pi)) - (inverse @ self.targets) ** 2 / precision
+        ) / 2
+        return densities
+
     def solve(self, residuals: FloatArray) -> FloatArray:
         """Return the inverse covariance of the data times residuals, shape (w,) or (w, c)."""
         solution: FloatArray = scipy.linalg.cho_solve((self._factor, True), residuals, check_finite=False)
@@ -105,20 +122,9 @@ class Regression:
         return self.features[:, self.n_choices :]
 
     @cached_property
-    def _rho(self) -> FloatArray:
-        rho: FloatArray = self.features[:, : self.n_choices].sum(axis=1) + (self._lines**2).sum(axis=1)
-        return rho
-
-    @cached_property
     def _grams(self) -> list[FloatArray]:
-        """Covariances of the data for unit coefficients, one for each component but the noise (Q4)."""
-        choices, lines = self.features[:, : self.n_choices], self._lines
-        linear_choices, linear_lines = choices @ choices.T, lines @ lines.T
-        curved = (lines**2) @ (lines**2).T
-        # Elementary symmetric polynomial of order two in the products of the sites.
-        pairs = ((linear_choices + linear_lines) ** 2 - linear_choices - curved) / 2
-        n = len(self.targets)
-        return [np.ones((n, n)), np.outer(self._rho, self._rho), linear_choices, linear_lines, curved, pairs]
+        """Covariances of the data for unit coefficients, one for each component but the noise."""
+        return _covariances(self.features, self.features, self.n_choices)
 
     @cached_property
     def _unit_variances(self) -> FloatArray:
@@ -165,14 +171,6 @@ class Regression:
         upper *= deviation[5] * self._is_pair
         return Energy(p, radial, field, curvature, upper + upper.transpose(0, 2, 1))
 
-    def _evaluate(self, energy: Energy) -> FloatArray:
-        """Return the values of each function at the data, shape (c, w)."""
-        values: FloatArray = np.outer(energy.radial, self._rho) + energy.field @ self.features.T
-        values += energy.curvature @ (self._lines**2).T
-        if energy.coupling is not None:
-            values += ((self.features @ energy.coupling) * self.features).sum(axis=2) / 2
-        return values
-
     def _add_posterior(self, prior: Energy, alpha: FloatArray) -> Energy:
         """Return functions plus what `alpha`, shape (c, w), adds to the coefficients of each component."""
         p, unit = self.n_choices, self._unit_variances
@@ -185,7 +183,7 @@ class Regression:
             coupling = coupling + unit[5] * learned * self._is_pair
         return Energy(
             p,
-            prior.radial + unit[1] * (alpha @ self._rho),
+            prior.radial + unit[1] * (alpha @ _rho(self.features, p)),
             prior.field + field,
             prior.curvature + unit[4] * (alpha @ self._lines**2),
             coupling,
@@ -205,3 +203,32 @@ def _cholesky(covariance: FloatArray) -> FloatArray:
         lower = np.diag(np.sqrt(diagonal))
     factor: FloatArray = lower
     return factor
+
+
+def _covariances(left: FloatArray, right: FloatArray, n_choices: int) -> list[FloatArray]:
+    """Return what each component but the noise gives to the covariance of two sets of features (Q4)."""
+    choices = left[:, :n_choices] @ right[:, :n_choices].T
+    z_left, z_right = left[:, n_choices:], right[:, n_choices:]
+    lines, curvature = z_left @ z_right.T, z_left**2 @ (z_right**2).T
+    # Elementary symmetric polynomial of order two in the products of the sites.
+    pairs = ((choices + lines) ** 2 - choices - curvature) / 2
+    radial = np.outer(_rho(left, n_choices), _rho(right, n_choices))
+    return [np.ones(choices.shape), radial, choices, lines, curvature, pairs]
+
+
+def _rho(features: FloatArray, n_choices: int) -> FloatArray:
+    """Return the number of changed choices plus the squared length of the numeric features, shape (n,)."""
+    rho: FloatArray = features[:, :n_choices].sum(axis=1) + (features[:, n_choices:] ** 2).sum(axis=1)
+    return rho
+
+
+def _evaluate(energy: Energy, features: FloatArray) -> FloatArray:
+    """Return the values of each function at each of some features, shape (c, n)."""
+    squares = features[:, energy.n_choices :] ** 2
+    rho = features[:, : energy.n_choices].sum(axis=1) + squares.sum(axis=1)
+    values: FloatArray = (
+        np.outer(energy.radial, rho) + energy.field @ features.T + energy.curvature @ squares.T
+    )
+    if energy.coupling is not None:
+        values += ((features @ energy.coupling) * features).sum(axis=2) / 2
+    return values

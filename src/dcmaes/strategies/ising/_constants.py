@@ -6,6 +6,9 @@ BATCH = 4
 FIRST_VARIANCES = (1.0, 0.2, 0.2, 0.2, 0.2, 0.1, 0.01)
 # The constant is never ruled out: values are standardized only approximately.
 SMALLEST_CONSTANT = 0.1
+# Choices may always differ from each other by so much of what they all have in common (the radial variance):
+# a state that was never tried is not ruled out because others were bad.
+SMALLEST_CHOICES = 0.05
 # Width of numeric sites at the start of a run, as a fraction of the range.
 FIRST_WIDTH = 0.2
 # Widths between which a numeric site is looked at.
@@ -18,14 +21,25 @@ WIDTH_IN_GAPS = 0.4
 RADIUS = 2.0
 # Decay by evaluation, and least value, of the number of choices that proposals change.
 REACH_KEEP, SMALLEST_REACH = 0.95, 3.0
-# The share of the rises above the best value that count as low (Q8).
-LOW_SHARE = 0.3
-# The multiple of a low rise beyond which differences between bad values are bent to a logarithm (Q8).
-LARGE_RISE = 1e3
+# The shares of the rises above the best value that may count as low, and the first of them (Q8).
+LOW_SHARES = (0.1, 0.3, 0.6, 0.9)
+FIRST_LOW_SHARE = 1
+# The largest share where there are choices: interactions of higher order, which no quadratic has, make values
+# that are not low misleading there.
+LARGEST_CHOICE_SHARE = 1
+# Evaluations of at least this nearness say which rises are low.
+NEAR = 0.3
+# Evaluations less near than this are left out if their value is far off.
+NEAR_ENOUGH = 0.01
+# The multiple of a low rise beyond which values are taken as just that: far away.
+LARGE_RISE = 30.0
+# How far above the highest value used such a value counts, in standard deviations.
+FAR_TARGET = 10.0
 # Weights below this are not told apart from it.
 SMALLEST_WEIGHT = 1e-9
-# Evaluations in a regression: its time grows with the cube.
-WINDOW = 300
+# Evaluations in a regression: twice the parameters of a quadratic in the numeric sites, within these limits,
+# because the time grows with the cube.
+SMALLEST_WINDOW, LARGEST_WINDOW = 300, 600
 # Beyond this many features no couplings are drawn: the time grows with the square.
 LARGEST_PAIRS = 400
 # Evaluations that are remembered, most of them the recent ones.
@@ -36,3 +50,5 @@ REFIT_SHARE = 0.08
 PATIENCE, PATIENCE_BY_FEATURE = 40, 3
 # What share of the best point each restart in turn changes.
 RESTART_SHARES = (0.1, 0.2, 0.5, 1.0)
+# What share of the sites the first points after a restart change.
+OPENING_SHARE = 0.1

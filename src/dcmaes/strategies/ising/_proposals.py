@@ -6,7 +6,7 @@ import numpy as np
 
 from dcmaes._validation import FloatArray
 from dcmaes.strategies._protocol import Known
-from dcmaes.strategies.ising._constants import BATCH, LARGEST_PAIRS, RADIUS
+from dcmaes.strategies.ising._constants import BATCH, LARGEST_PAIRS, OPENING_SHARE, RADIUS
 from dcmaes.strategies.ising._search import Box, Visited, search
 from dcmaes.strategies.ising._state import IsingState
 
@@ -15,10 +15,10 @@ _FIRST_LOOK = 4
 
 
 def propose(state: IsingState, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
-    """Return `n` coded points, shape (n, d): random ones while there is no model yet."""
+    """Return `n` coded points, shape (n, d): random ones while the run has no results yet."""
     sites, feature_map = state.sites, state.feature_map
     if not np.isfinite(state.level[0]) or len(state.memory) < BATCH or feature_map.n_features == 0:
-        return sites.uniform(rng.random((n, sites.dimension)))
+        return _opening(state, n, rng)
     energy = state.model.draw(n, rng, has_pairs=feature_map.n_features <= LARGEST_PAIRS)
     visited = search(
         energy,
@@ -30,6 +30,17 @@ def propose(state: IsingState, n: int, rng: np.random.Generator, known: Known) -
         rng=rng,
     )
     return _unseen(visited, state, rng, known)
+
+
+def _opening(state: IsingState, n: int, rng: np.random.Generator) -> FloatArray:
+    """Return points from anywhere in the first run; after a restart, the new centre and points around it."""
+    shape = (n, state.sites.dimension)
+    anywhere = state.sites.uniform(rng.random(shape))
+    if state.run == 0:
+        return anywhere
+    is_changed = rng.random(shape) < OPENING_SHARE
+    is_changed[0] = False
+    return np.where(is_changed, anywhere, state.centre)
 
 
 def _unseen(visited: Visited, state: IsingState, rng: np.random.Generator, known: Known) -> FloatArray:

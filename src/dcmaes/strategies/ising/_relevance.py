@@ -2,37 +2,117 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 
 from dcmaes._validation import FloatArray
 from dcmaes.models import FeatureMap, Regression
 from dcmaes.strategies._protocol import Evaluations
-from dcmaes.strategies.ising._constants import LARGE_RISE, LOW_SHARE, SMALLEST_WEIGHT
+from dcmaes.strategies.ising._constants import (
+    FAR_TARGET,
+    FIRST_LOW_SHARE,
+    LARGE_RISE,
+    LOW_SHARES,
+    NEAR,
+    NEAR_ENOUGH,
+    SMALLEST_WEIGHT,
+)
 
-# Distances and rises beyond these are not told apart: their squares would overflow.
-_FAR, _HIGH = 1e6, 1e70
+# Distances beyond this are not told apart: their squares would overflow.
+_FAR = 1e6
 
 
-def local_regression(
-    feature_map: FeatureMap, memory: Evaluations, reach: float, window: int, variances: FloatArray
-) -> Regression:
-    """Return the regression on the `window` evaluations nearest to the centre of the features."""
-    features = feature_map.features(memory.x)
-    distance = distances(features, feature_map.n_choices, reach)
-    nearest = np.argsort(distance, kind="stable")[:window]
-    features, distance = features[nearest], distance[nearest]
-    rise = _in_low_rises(rises(memory)[nearest])
-    # Near the centre and low: (Q8)
-    weights = nearness(distance, feature_map.n_features) / (1 + rise**2) ** 2
-    weights = np.maximum(weights, SMALLEST_WEIGHT)
-    return Regression(
-        features=features,
-        n_choices=feature_map.n_choices,
-        site=feature_map.site,
-        targets=_standardized(_bent(rise), weights),
-        weights=weights,
-        variances=variances,
-    )
+@dataclass(frozen=True, eq=False)
+class Neighbourhood:
+    """The evaluations nearest to the centre, of which a regression learns.
+
+    Attributes
+    ----------
+    feature_map : FeatureMap
+        Features relative to the centre.
+    features : array of shape (w, p + q)
+        Features of the evaluated points, nearest first.
+    near : array of shape (w,)
+        Weight that fades with distance.
+    rise : array of shape (w,)
+        How far values lie above the best, in any unit.
+    """
+
+    feature_map: FeatureMap
+    features: FloatArray
+    near: FloatArray
+    rise: FloatArray
+
+    @staticmethod
+    def around(feature_map: FeatureMap, memory: Evaluations, reach: float, window: int) -> Neighbourhood:
+        """Return the `window` evaluations nearest to the centre of the features."""
+        features = feature_map.features(memory.x)
+        distance = distances(features, feature_map.n_choices, reach)
+        nearest = np.argsort(distance, kind="stable")[:window]
+        near = nearness(distance[nearest], feature_map.n_features)
+        return Neighbourhood(feature_map, features[nearest], near, rises(memory.take(nearest)))
+
+    def steepness(self, low_share: float) -> FloatArray:
+        """Return how far values lie above the centre's, in units of a rise that counts as low (Q8)."""
+        rise = self.rise - self.rise[0]
+        unit = low_rise(np.abs(rise[self.near > NEAR]), low_share, float(np.abs(rise).max()))
+        steepness: FloatArray = rise / unit
+        return steepness
+
+    def regression(self, low_share: float, variances: FloatArray) -> Regression:
+        """Return the regression on the evaluations; those near the centre and close in value count most."""
+        steepness = self.steepness(low_share)
+        is_far = np.abs(steepness) > LARGE_RISE
+        known = self._known(low_share, variances)
+        # A value that is far off says only that: it counts as a high one where the others do not tell
+        # so already. Its noise is of the size of what it says.
+        far = np.flatnonzero(is_far & (steepness > 0) & (self.near > NEAR_ENOUGH))
+        if len(far) == 0:
+            return known
+        high = float(known.targets.max()) + FAR_TARGET
+        surprise = far[known.predict(self.features[far]) < high / 2]
+        if len(surprise) == 0:
+            return known
+        coarse = self.near[surprise] * variances[-1] / (high / 2) ** 2
+        return replace(
+            known,
+            features=np.concatenate([known.features, self.features[surprise]]),
+            targets=np.concatenate([known.targets, np.full(len(surprise), high)]),
+            weights=np.concatenate([known.weights, coarse]),
+        )
+
+    def _known(self, low_share: float, variances: FloatArray) -> Regression:
+        """Return the regression on the evaluations that are not far off in value."""
+        steepness = self.steepness(low_share)
+        used = np.abs(steepness) <= LARGE_RISE
+        steepness = steepness[used]
+        # Near the centre and close in value: (Q8)
+        weights = self.near[used] / (1 + steepness**2) ** 2
+        share = weights / weights.sum()
+        deviation = steepness - share @ steepness
+        return Regression(
+            features=self.features[used],
+            n_choices=self.feature_map.n_choices,
+            site=self.feature_map.site,
+            targets=deviation / (float(np.sqrt(share @ deviation**2)) or 1.0),
+            weights=np.maximum(weights, SMALLEST_WEIGHT),
+            variances=variances,
+        )
+
+    def foresight(self, low_share: float, variances: FloatArray) -> float:
+        """Return how well a regression with that share predicts each low, near value from all others (Q9)."""
+        first = self.steepness(LOW_SHARES[FIRST_LOW_SHARE])
+        judged = (np.abs(first) < 1.5) & (self.near > NEAR)
+        steepness = self.steepness(low_share)
+        used = np.abs(steepness) <= LARGE_RISE
+        if (judged & ~used).any():
+            return -np.inf
+        known = self._known(low_share, variances)
+        targets, densities = known.targets[judged[used]], known.leave_one_out()[judged[used]]
+        # Densities of standardized values are compared in one unit: that of the first share.
+        unit = float(np.ptp(targets)) / max(float(np.ptp(first[judged])), 1e-12)
+        return float(densities.mean() + np.log(max(unit, 1e-12)))
 
 
 def rises(memory: Evaluations) -> FloatArray:
@@ -77,25 +157,13 @@ def nearness(distance: FloatArray, n_features: int) -> FloatArray:
     return near
 
 
-def _in_low_rises(rise: FloatArray) -> FloatArray:
-    """Return rises in units of the one that counts as low."""
+def low_rise(rise: FloatArray, low_share: float, largest: float) -> float:
+    """Return the largest rise that counts as low: a quantile of those that are not zero (Q8).
+
+    >>> low_rise(np.array([0.0, 1.0, 2.0, 1e30]), 0.3, 1e30)
+    1.6
+    """
     positive = rise[rise > 0]
-    if len(positive) == 0:
-        return rise
-    low = max(float(np.quantile(positive, LOW_SHARE)), 1e-300)
-    with np.errstate(over="ignore"):
-        return np.minimum(rise / low, _HIGH)
-
-
-def _bent(rise: FloatArray) -> FloatArray:
-    """Return rises that grow only like a logarithm where they are large (Q9)."""
-    beyond = np.log(np.maximum(rise, LARGE_RISE) / LARGE_RISE)
-    bent: FloatArray = np.minimum(rise, LARGE_RISE) + LARGE_RISE * beyond
-    return bent
-
-
-def _standardized(target: FloatArray, weights: FloatArray) -> FloatArray:
-    share = weights / weights.sum()
-    deviation = target - share @ target
-    standardized: FloatArray = deviation / max(float(np.sqrt(share @ deviation**2)), 1e-12)
-    return standardized
+    low = float(np.quantile(positive, low_share)) if len(positive) else largest
+    # Ratios of rises must not overflow.
+    return max(low, largest / 1e150) or 1.0

@@ -94,8 +94,7 @@ def search(
     waits = tenure + rng.integers(0, 3, size=(n_steps, n_chains))
     for step in range(n_steps):
         change, target = _best_moves(energy, features, gradient, feature_map, box, most_changes)
-        change = np.where(free_at[:, site] > step, change + FORBIDDEN, change)
-        best = change.argmin(axis=1)
+        best = np.where(free_at[:, site] > step, change + FORBIDDEN, change).argmin(axis=1)
         features, gradient = _apply(energy, features, gradient, feature_map, rows, best, target)
         level = level + change[rows, best]
         free_at[rows, site[best]] = step + 1 + waits[step]
@@ -114,9 +113,8 @@ def _search_bits(
     free_at, n_changed = np.zeros(shape, dtype=np.int64), np.zeros(shape[0], dtype=np.int64)
     waits = tenure + rng.integers(0, 3, size=(n_steps, shape[0]))
     for step in range(n_steps):
-        is_full = n_changed >= most_changes
-        is_barred = (free_at > step) | (is_full[:, None] & (sign > 0))
-        best = np.where(is_barred, change + FORBIDDEN, change).argmin(axis=1)
+        is_full = (n_changed >= most_changes)[:, None] & (sign > 0)
+        best = (change + FORBIDDEN * (free_at > step) + 3 * FORBIDDEN * is_full).argmin(axis=1)
         level = level + change[rows, best]
         turned = sign[rows, best]
         change[rows, best] *= -1
@@ -199,7 +197,7 @@ def _choice_changes(
     has_change[row, site[column]] = True
     change = np.where(is_on, -rise, rise - by_site[:, site])
     is_full = has_change.sum(axis=1) >= most_changes
-    changes: FloatArray = np.where(is_full[:, None] & ~has_change[:, site], FORBIDDEN, change)
+    changes: FloatArray = np.where(is_full[:, None] & ~has_change[:, site], 3 * FORBIDDEN, change)
     return changes
 
 

@@ -13,8 +13,8 @@ from dcmaes._validation import FloatArray
 from dcmaes.models import FeatureMap, Regression
 from dcmaes.space import Sites
 from dcmaes.strategies._protocol import Evaluations
-from dcmaes.strategies.ising._constants import WIDTH_IN_GAPS
-from dcmaes.strategies.ising._relevance import local_regression
+from dcmaes.strategies.ising._constants import LOW_SHARES, WIDTH_IN_GAPS
+from dcmaes.strategies.ising._relevance import Neighbourhood
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +37,13 @@ class IsingState:
         How many choices proposals have lately changed.
     variances : array of shape (7,)
         Hyper-parameters of the regression, by component.
+    low_share : int
+        Which of `LOW_SHARES` says what values count as low.
     window : int
         Largest number of evaluations in a regression.
-    n_unfitted, idle, run, n_seen : int
-        Evaluations since the variances were last refitted and since this run last improved, restarts before
-        this run, evaluations told in all.
+    n_unfitted, n_fits, idle, run, n_seen : int
+        Evaluations since the variances were last refitted, refits in all, evaluations since this run last
+        improved, restarts before this run, evaluations told in all.
     """
 
     sites: Sites
@@ -51,8 +53,10 @@ class IsingState:
     width: FloatArray
     reach: float
     variances: FloatArray
+    low_share: int
     window: int
     n_unfitted: int
+    n_fits: int
     idle: int
     run: int
     n_seen: int
@@ -64,9 +68,19 @@ class IsingState:
         return FeatureMap(self.sites, self.centre, np.maximum(self.width, WIDTH_IN_GAPS * gap))
 
     @cached_property
+    def neighbourhood(self) -> Neighbourhood:
+        """The evaluations nearest to the centre."""
+        return Neighbourhood.around(self.feature_map, self.memory, self.reach, self.window)
+
+    @cached_property
     def model(self) -> Regression:
-        """The regression on the evaluations nearest to the centre."""
-        return local_regression(self.feature_map, self.memory, self.reach, self.window, self.variances)
+        """The regression on them."""
+        return self.neighbourhood.regression(LOW_SHARES[self.low_share], self.variances)
+
+    @cached_property
+    def foresight(self) -> float:
+        """How well the regression predicts values that were left out (Q9)."""
+        return self.neighbourhood.foresight(LOW_SHARES[self.low_share], self.variances)
 
 
 def state_to_dict(state: IsingState) -> dict[str, Any]:

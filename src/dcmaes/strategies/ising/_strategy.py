@@ -13,13 +13,15 @@ from dcmaes.space import Sites
 from dcmaes.strategies._protocol import Evaluations, Known, Summary
 from dcmaes.strategies.ising._constants import (
     BATCH,
+    FIRST_LOW_SHARE,
     FIRST_VARIANCES,
     FIRST_WIDTH,
+    LARGEST_WINDOW,
     PATIENCE,
     PATIENCE_BY_FEATURE,
     RESTART_SHARES,
     SMALLEST_REACH,
-    WINDOW,
+    SMALLEST_WINDOW,
 )
 from dcmaes.strategies.ising._proposals import propose
 from dcmaes.strategies.ising._state import IsingState, state_from_dict, state_to_dict
@@ -34,8 +36,8 @@ class IsingSearch:
 
     Parameters
     ----------
-    window : int
-        Largest number of evaluations in a regression; its time grows with the cube.
+    window : int, optional
+        Largest number of evaluations in a regression, by default 300 to 600; its time grows with the cube.
     max_restarts : int
         Largest number of restarts.
 
@@ -48,8 +50,8 @@ class IsingSearch:
     0.0
     """
 
-    def __init__(self, *, window: int = WINDOW, max_restarts: int = 1000) -> None:
-        self.window = check_integer("window", window, low=20)
+    def __init__(self, *, window: int | None = None, max_restarts: int = 1000) -> None:
+        self.window = None if window is None else check_integer("window", window, low=20)
         self.max_restarts = check_integer("max_restarts", max_restarts, low=0)
 
     def __repr__(self) -> str:
@@ -75,8 +77,10 @@ class IsingSearch:
             width=np.full(sites.dimension, FIRST_WIDTH),
             reach=max(SMALLEST_REACH, sites.dimension / 2),
             variances=np.array(FIRST_VARIANCES),
-            window=self.window,
+            low_share=FIRST_LOW_SHARE,
+            window=self.window or _default_window(sites),
             n_unfitted=0,
+            n_fits=0,
             idle=0,
             run=0,
             n_seen=0,
@@ -115,6 +119,7 @@ class IsingSearch:
             level=(np.inf, np.inf),
             width=np.full(d, FIRST_WIDTH),
             reach=max(SMALLEST_REACH, d / 4),
+            variances=np.array(FIRST_VARIANCES),
             idle=0,
             run=state.run + 1,
         )
@@ -146,3 +151,9 @@ class IsingSearch:
     def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> IsingState:
         """Return the state that `state_to_dict` described."""
         return state_from_dict(data, sites)
+
+
+def _default_window(sites: Sites) -> int:
+    """Return twice the number of parameters of a quadratic in the numeric sites, within limits."""
+    n_lines = int((sites.is_numeric & (sites.n_states != 2)).sum())
+    return int(np.clip((n_lines + 1) * (n_lines + 2), SMALLEST_WINDOW, LARGEST_WINDOW))

@@ -10,10 +10,13 @@ from dcmaes._validation import FloatArray
 from dcmaes.strategies._protocol import Evaluations
 from dcmaes.strategies.ising._constants import (
     BATCH,
+    LARGEST_CHOICE_SHARE,
     LARGEST_WIDTH,
+    LOW_SHARES,
     MEMORY,
     REACH_KEEP,
     REFIT_SHARE,
+    SMALLEST_CHOICES,
     SMALLEST_CONSTANT,
     SMALLEST_REACH,
     SMALLEST_WIDTH,
@@ -80,7 +83,23 @@ def _followed_width(state: IsingState, told: Evaluations) -> FloatArray:
 def _refit(state: IsingState) -> IsingState:
     """Return the state with variances of higher likelihood: more steps while each result says much."""
     for _ in range(4 if state.n_seen < 100 else 2):
-        variances = state.model.improved_variances()
-        variances[0] = max(variances[0], SMALLEST_CONSTANT)
-        state = replace(state, variances=variances)
-    return replace(state, n_unfitted=0)
+        state = _improved(state)
+    state = _judged_share(state)
+    return replace(state, n_unfitted=0, n_fits=state.n_fits + 1)
+
+
+def _improved(state: IsingState) -> IsingState:
+    variances = state.model.improved_variances()
+    variances[0] = max(variances[0], SMALLEST_CONSTANT)
+    variances[2] = max(variances[2], SMALLEST_CHOICES * variances[1])
+    return replace(state, variances=variances)
+
+
+def _judged_share(state: IsingState) -> IsingState:
+    """Return the state with a larger or smaller share of low values, in turns, if that predicts better."""
+    other = state.low_share + (1 if state.n_fits % 2 else -1)
+    largest = LARGEST_CHOICE_SHARE if state.feature_map.n_choices else len(LOW_SHARES) - 1
+    if not 0 <= other <= largest:
+        return state
+    changed = _improved(replace(state, low_share=other))
+    return changed if changed.foresight > state.foresight else state

@@ -1,0 +1,104 @@
+"""What the `ising` strategy reaches, within how many evaluations, on fixed seeds."""
+
+import numpy as np
+import pytest
+
+import dcmaes as dc
+from dcmaes.strategies import IsingSearch
+
+SEEDS = range(3)
+
+
+def run(function, space, budget, seed, target=0.0):
+    return dc.minimize(function, space, budget=budget, seed=seed, strategy=IsingSearch(), target=target)
+
+
+def hidden(seed, n, low=0, high=1):
+    return np.random.default_rng(seed).integers(low, high + 1, n)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_onemax(seed):
+    z = hidden(seed, 64)
+    result = run(lambda x: float((np.asarray(x) != z).sum()), dc.Space.binary(64), 80, seed)
+    assert result.fun == 0.0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_linear_functions(seed):
+    z, w = hidden(seed, 64), np.random.default_rng(seed).permutation(64) + 1.0
+    result = run(lambda x: float(w @ (np.asarray(x) != z)), dc.Space.binary(64), 160, seed)
+    assert result.fun == 0.0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_outlier_of_1e30_does_not_blind_it(seed):
+    z = hidden(seed, 40)
+
+    def function(x):
+        wrong = np.asarray(x) != z
+        return 1e30 if wrong[0] and wrong[1] else float(wrong.sum())
+
+    assert run(function, dc.Space.binary(40), 120, seed).fun == 0.0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_moderate_noise(seed):
+    z, rng = hidden(seed, 30), np.random.default_rng(seed)
+    result = run(
+        lambda x: float((np.asarray(x) != z).sum() + 0.5 * rng.normal()), dc.Space.binary(30), 200, seed, -99
+    )
+    assert (np.asarray(result.x) != z).sum() <= 2
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_categories(seed):
+    z = hidden(seed, 20, 0, 4)
+    space = dc.Space({f"v{i}": dc.Categorical(list(range(5))) for i in range(20)})
+    result = run(lambda p: float((np.array(list(p.values())) != z).sum()), space, 100, seed)
+    assert result.fun == 0.0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_ill_conditioned_integers(seed):
+    z, c = hidden(seed, 20, -49, 49), 10 ** (4 * np.arange(20) / 19)
+    result = run(lambda x: float(c @ (np.asarray(x) - z) ** 2), dc.Space.integers(20, -50, 50), 600, seed)
+    assert result.fun == 0.0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rotated_integers(seed):
+    rng = np.random.default_rng(seed)
+    q, z = np.linalg.qr(rng.normal(size=(10, 10)))[0], hidden(seed, 10, 1, 9)
+    c = 10 ** (3 * np.arange(10) / 9)
+    result = run(lambda x: float(c @ (q @ (np.asarray(x) - z)) ** 2), dc.Space.integers(10, 0, 10), 400, seed)
+    assert result.fun == 0.0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_precision_of_continuous_variables(seed):
+    z = np.random.default_rng(seed).uniform(-4, 4, 5)
+    space = dc.Space.array([dc.Float(-5.0, 5.0)] * 5)
+    result = run(lambda x: float(((np.asarray(x) - z) ** 2).sum()), space, 200, seed, 1e-10)
+    assert result.fun <= 1e-10
+
+
+def test_interactions_recover_a_planted_graph():
+    n, rng = 16, np.random.default_rng(5)
+    edges = {(0, 7), (1, 9), (2, 3), (4, 12), (5, 15), (6, 8), (10, 11), (13, 14), (0, 2), (7, 11)}
+    field = rng.normal(size=n)
+
+    def function(x):
+        return float(field @ x + sum(2.0 * (x[i] != x[j]) for i, j in edges))
+
+    result = run(function, dc.Space.binary(n), 150, 0, -1e9)
+    strength = result.interactions()
+    found = sorted(strength, key=lambda pair: -pair.strength)[: len(edges)]
+    assert {tuple(sorted((int(pair.first), int(pair.second)))) for pair in found} == edges
+
+
+def test_a_thousand_variables_are_usable():
+    z = hidden(0, 1000)
+    result = run(lambda x: float((np.asarray(x) != z).sum()), dc.Space.binary(1000), 60, 0)
+    assert result.nfev == 60
+    assert result.fun < 460.0
