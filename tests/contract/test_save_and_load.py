@@ -156,7 +156,7 @@ def test_a_run_goes_on_after_loading_with_more_budget(tmp_path):
 def test_directions_settings_and_times_are_kept(tmp_path):
     space = dc.Space.integers(2, 0, 99)
     opt = dc.Optimizer(
-        space, budget=30, direction="maximize", target=50.0, duplicates="reevaluate", on_error="raise"
+        space, budget=30, direction="maximize", target=50.0, duplicates="allow", on_error="raise"
     )
     opt.tell(opt.ask(2), [1.0, 20.0], seconds=[0.5, 1.5])
     opt.save(tmp_path / "run")

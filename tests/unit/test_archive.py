@@ -9,6 +9,7 @@ import pytest
 
 import dcmaes as dc
 from dcmaes.optimizer._archive import Archive, Entry, Status
+from dcmaes.optimizer._noise import Repeats
 from dcmaes.optimizer._rows import RowCodec
 
 
@@ -70,7 +71,7 @@ def test_best_is_feasible_before_infeasible_and_the_first_of_equals():
 
 
 def test_repeats_are_averaged_and_failures_left_out():
-    archive = Archive(RowCodec(dc.Space.integers(1, 0, 99).sites))
+    archive = Archive(RowCodec(dc.Space.integers(1, 0, 99).sites), Repeats())
     for row, value, violation in [
         (b"\x01", 1.0, 0.0),
         (b"\x02", 0.0, 0.0),
@@ -80,10 +81,10 @@ def test_repeats_are_averaged_and_failures_left_out():
     ]:
         add(archive, row, value, violation)
     assert archive.n_points == 3
-    assert archive.mean(b"\x01") == (1.0, 0.0)
-    assert archive.mean(b"\x02") == (2.5, 0.0)
-    assert math.isnan(archive.mean(b"\x03")[0])
-    assert (archive.best, archive.best_mean()) == (1, 0)
+    assert archive.repeats.worth(b"\x01") == (1.0, 0.0)
+    assert archive.repeats.worth(b"\x02") == (2.5, 0.0)
+    assert math.isnan(archive.repeats.worth(b"\x03")[0])
+    assert (archive.best, archive.repeats.best()) == (1, 0)
 
 
 def test_columns_and_restoring():

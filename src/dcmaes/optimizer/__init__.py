@@ -4,6 +4,7 @@ from dcmaes.optimizer._distribution import Distribution
 from dcmaes.optimizer._evaluation import maximize, minimize
 from dcmaes.optimizer._history import History, Record
 from dcmaes.optimizer._loop import EvaluationError
+from dcmaes.optimizer._noise import Noise
 from dcmaes.optimizer._optimizer import Optimizer
 from dcmaes.optimizer._rebuilding import rebuild
 from dcmaes.optimizer._result import Interaction, Result
@@ -16,6 +17,7 @@ __all__ = [
     "EvaluationError",
     "History",
     "Interaction",
+    "Noise",
     "Optimizer",
     "Outcome",
     "Record",

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
+from dcmaes.optimizer._noise import Repeats
 from dcmaes.optimizer._rows import RowCodec
 
 
@@ -61,6 +62,13 @@ _RECORD = np.dtype(
 class Archive:
     """Append-only records of evaluations, and a map from each point to the evaluations of it.
 
+    Parameters
+    ----------
+    codec : RowCodec
+        The map between coded points and rows.
+    repeats : Repeats or None
+        What keeps the means over repeated evaluations, if they are to be averaged.
+
     Records and points are packed into two byte arrays: adding one is fast, they grow by an eighth at a time
     (no doubling of a large block), and numpy reads them as columns.
 
@@ -72,8 +80,9 @@ class Archive:
     (0, 0, array([3.]))
     """
 
-    def __init__(self, codec: RowCodec) -> None:
+    def __init__(self, codec: RowCodec, repeats: Repeats | None = None) -> None:
         self.codec = codec
+        self.repeats = repeats
         self.best: int | None = None
         self.n_failures = 0
         self._standing = (math.inf, math.inf)
@@ -81,7 +90,6 @@ class Archive:
         self._records = bytearray()
         self._reasons: dict[int, str] = {}
         self._first: dict[bytes, int] = {}
-        self._repeats: dict[bytes, list[int]] = {}
 
     def __len__(self) -> int:
         return len(self._records) // _PACK.size
@@ -98,9 +106,9 @@ class Archive:
         self._records += _PACK.pack(*entry)
         if reason is not None:
             self._reasons[index] = reason
-        first = self._first.setdefault(key, index)
-        if first != index:
-            self._repeats.setdefault(key, [first]).append(index)
+        self._first.setdefault(key, index)
+        if self.repeats is not None and entry.status != Status.FAILED:
+            self.repeats.add(key, index, entry.value, entry.violation)
         if entry.status == Status.FAILED:
             self.n_failures += 1
         elif self.best is None or (entry.violation, entry.value) < self._standing:
@@ -145,23 +153,6 @@ class Archive:
         """Return the coded points of evaluations `start` to `stop`, shape (stop - start, d)."""
         size = self.codec.row_size
         return self.codec.split(self._rows[start * size : stop * size]).astype(np.float64)
-
-    def mean(self, key: bytes) -> tuple[float, float]:
-        """Return value and violation of a point, averaged over those of its evaluations that did not fail."""
-        entries = [self.entry(i) for i in self._repeats.get(key, [self._first[key]])]
-        sound = [e for e in entries if e.status != Status.FAILED]
-        if not sound:
-            return math.nan, math.inf
-        return sum(e.value for e in sound) / len(sound), sum(e.violation for e in sound) / len(sound)
-
-    def best_mean(self) -> int | None:
-        """Return the first evaluation of the point that is best on average over its evaluations, or None."""
-        best, standing = None, (math.inf, math.inf)
-        for key, index in self._first.items():
-            value, violation = self.mean(key)
-            if (violation, value) < standing and violation < math.inf:
-                best, standing = index, (violation, value)
-        return best
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data and arrays."""

@@ -13,12 +13,13 @@ from dcmaes.optimizer._trial import Trial
 
 
 class Outstanding(NamedTuple):
-    """A trial that was handed out and not told yet."""
+    """A trial that was handed out and not told yet; `is_again` if to make sure of a point that is known."""
 
     trial: Trial
     row: bytes
     key: bytes
     restart: int
+    is_again: bool = False
 
 
 class Knowledge:
@@ -94,6 +95,7 @@ class Knowledge:
             "ids": [out.trial.id for out in outstanding],
             "x": self.pending,
             "restarts": [out.restart for out in outstanding],
+            "is_again": [out.is_again for out in outstanding],
             "excluded": np.frombuffer(b"".join(self.excluded), np.uint8),
             "violations": np.array(list(self.excluded.values()), dtype=np.float64),
         }

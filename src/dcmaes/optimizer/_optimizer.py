@@ -222,6 +222,7 @@ class Optimizer:
                 n_restarts=run.search.n_restarts,
                 objective_time=run.objective_time,
                 optimizer_time=self._own_time,
+                noise=run.noise(),
                 _space=run.space,
                 _strategy=run.strategy,
                 _state=run.search.state,

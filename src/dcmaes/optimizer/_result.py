@@ -10,6 +10,7 @@ import numpy as np
 
 from dcmaes.optimizer._distribution import Distribution
 from dcmaes.optimizer._history import History
+from dcmaes.optimizer._noise import Noise
 from dcmaes.optimizer._stopping import StopReason
 from dcmaes.space import Space
 from dcmaes.strategies import Strategy
@@ -61,6 +62,8 @@ class Result:
         Seconds spent in the objective, over all workers.
     optimizer_time : float
         Seconds spent choosing points and learning from values.
+    noise : Noise or None
+        With `duplicates="reevaluate"`, how noisy the objective is, and how sure `fun` is.
 
     Examples
     --------
@@ -84,6 +87,7 @@ class Result:
     n_restarts: int
     objective_time: float
     optimizer_time: float
+    noise: Noise | None
     _space: Space = field(repr=False)
     _strategy: Strategy[Any] = field(repr=False)
     _state: Any = field(repr=False)
@@ -109,6 +113,11 @@ class Result:
             Interaction(names[first[i]], names[second[i]], float(found[i])) for i in order if found[i] > 0.0
         ]
 
+    @staticmethod
+    def _describe_noise(noise: Noise) -> str:
+        spread = f"{noise.deviation:.3g} per evaluation"
+        return f"{spread}; fun is the mean of {noise.n_evaluations}, +/- {noise.error:.3g}"
+
     def __repr__(self) -> str:
         lines = [
             f"       fun: {self.fun:.10g}"
@@ -117,6 +126,7 @@ class Result:
             f"      nfev: {self.nfev} ({self.n_failures} failed)",
             f"   success: {self.success}",
             f"   message: {self.message}",
+            *([] if self.noise is None else [f"     noise: {self._describe_noise(self.noise)}"]),
             f"  strategy: {self.strategy}, {self.n_restarts} restarts",
             f"      time: {self.objective_time:.3g} s objective, {self.optimizer_time:.3g} s optimizer",
         ]

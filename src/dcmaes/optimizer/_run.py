@@ -15,6 +15,7 @@ from dcmaes._validation import check_number
 from dcmaes.optimizer._archive import Archive, Entry, Status
 from dcmaes.optimizer._constraints import ConstraintError, Constraints
 from dcmaes.optimizer._knowledge import Knowledge, Outstanding
+from dcmaes.optimizer._noise import Noise, Repeats
 from dcmaes.optimizer._proposals import EXCLUDED_DRAWS, OTHER_DRAWS, Candidate, Proposer
 from dcmaes.optimizer._rows import RowCodec
 from dcmaes.optimizer._search import Search
@@ -55,11 +56,12 @@ class Run:
         self.strategy = strategy
         self.constraints = constraints
         codec = RowCodec(space.sites)
-        self.archive = Archive(codec)
+        self.archive = Archive(codec, Repeats() if settings.duplicates == "reevaluate" else None)
         self.knowledge = Knowledge(self.archive, is_finite=math.isfinite(space.size))
         self.queue: deque[Candidate] = deque()
         self.next_id = 0
         self.n_told = 0
+        self.n_again = 0
         self.objective_time = 0.0
         self.stop: Stop | None = None
         self.error: BaseException | None = None
@@ -71,7 +73,7 @@ class Run:
         self.proposer = Proposer(
             space, self.search, self.knowledge, constraints, skips_known=settings.duplicates == "cache"
         )
-        self._check_stop(*self.standing(self.best()))
+        self._check_best()
 
     @property
     def elapsed(self) -> float:
@@ -88,14 +90,16 @@ class Run:
         return self.room > 0 and not self.is_over()
 
     def ask(self, n: int | None) -> list[Trial]:
-        """Hand out trials: starting points first, then new points."""
+        """Hand out trials: starting points first, then points to make sure of, then new points."""
         if not self.is_asking():
             return []
         self.search.flush()
-        n_wanted = max(1, self.search.batch_size - len(self.knowledge.outstanding)) if n is None else n
+        again = self._ask_again(self.room if n is None else min(n, self.room))
+        n_out = sum(not out.is_again for out in self.knowledge.outstanding.values())
+        n_wanted = max(1, self.search.batch_size - n_out) if n is None else n - len(again)
         n_wanted = min(n_wanted, self.room)
-        trials = self._ask_queued(n_wanted)
-        n_missing = n_wanted - len(trials)
+        trials = again + self._ask_queued(n_wanted)
+        n_missing = n_wanted + len(again) - len(trials)
         if n_missing > 0:
             try:
                 found = self.proposer.propose(n_missing, 1 if n is None else n_missing, self._is_late)
@@ -131,13 +135,14 @@ class Run:
         self.n_told += 1
         if not math.isnan(seconds):
             self.objective_time += seconds
-        if self.settings.duplicates == "reevaluate":
-            value, violation = self.archive.mean(out.key)
-        self.search.learn(out.row, value, violation)
+        if self.archive.repeats is not None:
+            value, violation = self.archive.repeats.worth(out.key)
+        if not out.is_again:
+            self.search.learn(out.row, value, violation)
         if status == Status.FAILED and self.settings.on_error == "raise":
             why = f"the evaluation of trial {out.trial.id} failed: {reading.reason}"
             self.halt(StopReason.ERROR.stop(why=why), reading.error)
-        self._check_stop(value, violation)
+        self._check_stop(value, violation, self._margin(out.key))
 
     def is_over(self) -> bool:
         """Tell whether the run has stopped; looks at the clock."""
@@ -163,20 +168,25 @@ class Run:
         )
         if is_past:
             self.stop = None
-        self._check_stop(*self.standing(self.best()))
+        self._check_best()
 
     def best(self) -> int | None:
         """Return the index of the best evaluation (the first of the best point, if repeats are averaged)."""
-        return self.archive.best_mean() if self.settings.duplicates == "reevaluate" else self.archive.best
+        return self.archive.best if self.archive.repeats is None else self.archive.repeats.best()
 
     def standing(self, index: int | None) -> tuple[float, float]:
         """Return value and violation of an evaluation (of its point, if repeats are averaged)."""
         if index is None:
             return math.nan, math.inf
-        if self.settings.duplicates == "reevaluate":
-            return self.archive.mean(self.archive.codec.key(self.archive.row(index)))
+        if self.archive.repeats is not None:
+            return self.archive.repeats.worth(self._key(index))
         entry = self.archive.entry(index)
         return entry.value, entry.violation
+
+    def noise(self) -> Noise | None:
+        """Return how noisy the objective is, if repeats are averaged."""
+        repeats, best = self.archive.repeats, self.best()
+        return None if repeats is None else repeats.noise(None if best is None else self._key(best))
 
     def message(self, violation: float) -> str:
         """Return why the run stopped in one line, with what the violation of the best point says about it."""
@@ -223,10 +233,30 @@ class Run:
                 trials.append(self._hand_out(candidate))
         return trials
 
-    def _hand_out(self, candidate: Candidate) -> Trial:
+    def _ask_again(self, n: int) -> list[Trial]:
+        """Hand out up to `n` points that were evaluated before, to make sure of their value."""
+        repeats = self.archive.repeats
+        trials: list[Trial] = []
+        while repeats is not None and not self.queue and len(trials) < n:
+            index = repeats.choose(
+                self.next_id, self.n_again, lambda index: self.knowledge.is_out(self._key(index))
+            )
+            if index is None:
+                break
+            self.n_again += 1
+            point = self.space.decode(self.archive.x(index))
+            candidate = Candidate(self.archive.row(index), self._key(index), point)
+            trials.append(self._hand_out(candidate, is_again=True))
+        return trials
+
+    def _key(self, index: int) -> bytes:
+        return self.archive.codec.key(self.archive.row(index))
+
+    def _hand_out(self, candidate: Candidate, is_again: bool = False) -> Trial:
         trial = Trial(self.next_id, freeze(candidate.point))
         self.next_id += 1
-        self.knowledge.hand_out(Outstanding(trial, candidate.row, candidate.key, self.search.n_restarts))
+        restart = self.search.n_restarts
+        self.knowledge.hand_out(Outstanding(trial, candidate.row, candidate.key, restart, is_again))
         return trial
 
     def _find_out(self, trial: Trial) -> Outstanding:
@@ -249,12 +279,21 @@ class Run:
             return False
         return bool(np.array_equal(self.space.encode(point), self.space.encode(other)))
 
-    def _check_stop(self, value: float, violation: float) -> None:
+    def _check_best(self) -> None:
+        best = self.best()
+        value, violation = self.standing(best)
+        self._check_stop(value, violation, 0.0 if best is None else self._margin(self._key(best)))
+
+    def _margin(self, key: bytes) -> float:
+        """Return by how much a value must be better to be so beyond doubt; NaN if that is not known yet."""
+        return 0.0 if self.archive.repeats is None else self.archive.repeats.noise(key).error
+
+    def _check_stop(self, value: float, violation: float, margin: float = 0.0) -> None:
         """Stop if the latest value reaches the target, or if there is nothing left to do."""
         if self.stop is not None:
             return
         sign, target = self.settings.sign, self.settings.target
-        if target is not None and violation == 0.0 and value <= sign * target:
+        if target is not None and violation == 0.0 and value + margin <= sign * target:
             where = f"at evaluation {self.n_told}" if self.n_told else "by a starting point"
             self.stop = StopReason.TARGET.stop(target=target, value=sign * value, where=where)
         elif not self.knowledge.outstanding and self.proposer.is_exhausted:

@@ -47,6 +47,7 @@ def run_to_dict(run: Run) -> dict[str, Any]:
         "queue": run.archive.codec.coded(candidate.row for candidate in run.queue),
         "next_id": run.next_id,
         "n_told": run.n_told,
+        "n_again": run.n_again,
         "objective_time": run.objective_time,
         "elapsed": run.elapsed,
         "stop": None if run.stop is None else [run.stop.reason.name, run.stop.message],
@@ -95,15 +96,20 @@ def restore_run(run: Run, data: dict[str, Any]) -> None:
     run.constraints.smallest_violation = data["smallest_violation"]
     run.search.restore(data["search"])
     run.proposer.reserve = data["reserve"]
-    run.next_id, run.n_told = data["next_id"], data["n_told"]
+    run.next_id, run.n_told, run.n_again = data["next_id"], data["n_told"], data["n_again"]
     run.objective_time, run.time_before = data["objective_time"], data["elapsed"]
     run.queue.clear()
     run.queue.extend(_candidates(run, data["queue"]))
     knowledge = data["knowledge"]
     run.knowledge.restore_excluded(knowledge)
-    out = zip(knowledge["ids"], _candidates(run, knowledge["x"]), knowledge["restarts"], strict=True)
-    for trial_id, (row, key, point), restart in out:
-        run.knowledge.hand_out(Outstanding(Trial(trial_id, freeze(point)), row, key, restart))
+    columns = (
+        knowledge["ids"],
+        _candidates(run, knowledge["x"]),
+        knowledge["restarts"],
+        knowledge["is_again"],
+    )
+    for trial_id, (row, key, point), restart, is_again in zip(*columns, strict=True):
+        run.knowledge.hand_out(Outstanding(Trial(trial_id, freeze(point)), row, key, restart, is_again))
     run.stop = _stop_after_loading(run, data["stop"])
 
 
