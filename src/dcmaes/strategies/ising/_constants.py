@@ -49,6 +49,6 @@ REFIT_SHARE = 0.08
 # A run is over after PATIENCE + PATIENCE_BY_FEATURE * features evaluations without improvement.
 PATIENCE, PATIENCE_BY_FEATURE = 40, 3
 # What share of the best point each restart in turn changes.
-RESTART_SHARES = (0.1, 0.2, 0.5, 1.0)
+RESTART_SHARES = (0.0, 0.1, 0.3, 1.0)
 # What share of the sites the first points after a restart change.
 OPENING_SHARE = 0.1

@@ -83,6 +83,15 @@ class IsingState:
         return self.neighbourhood.foresight(LOW_SHARES[self.low_share], self.variances)
 
 
+def best_of(state: IsingState) -> tuple[FloatArray, tuple[float, float]]:
+    """Return the best point of all runs that is remembered, with its violation and value."""
+    if len(state.memory) == 0:
+        return state.centre, state.level
+    best = int(state.memory.order()[0])
+    value = float(state.memory.value[best])
+    return state.memory.x[best], (float(state.memory.violation[best]), np.inf if np.isnan(value) else value)
+
+
 def state_to_dict(state: IsingState) -> dict[str, Any]:
     """Return the state as numbers, arrays, and dicts and lists of those."""
     data = _attributes(state)

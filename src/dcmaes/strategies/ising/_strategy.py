@@ -24,7 +24,7 @@ from dcmaes.strategies.ising._constants import (
     SMALLEST_WINDOW,
 )
 from dcmaes.strategies.ising._proposals import propose
-from dcmaes.strategies.ising._state import IsingState, state_from_dict, state_to_dict
+from dcmaes.strategies.ising._state import IsingState, best_of, state_from_dict, state_to_dict
 from dcmaes.strategies.ising._update import learn
 
 
@@ -106,17 +106,17 @@ class IsingSearch:
         return None
 
     def restart(self, state: IsingState, rng: np.random.Generator) -> IsingState | None:
-        """Return a fresh start from a changed best point or from anywhere, in turns."""
+        """Return a fresh start: from the best point, from a changed one, or from anywhere, in turns."""
         if state.run >= self.max_restarts:
             return None
         d = state.sites.dimension
-        best = state.memory.x[state.memory.order()[0]] if len(state.memory) else state.centre
         share = RESTART_SHARES[state.run % len(RESTART_SHARES)]
+        best, level = best_of(state)
         anywhere = state.sites.uniform(rng.random(d))
         return replace(
             state,
             centre=np.where(rng.random(d) < share, anywhere, best),
-            level=(np.inf, np.inf),
+            level=level if share == 0 else (np.inf, np.inf),
             width=np.full(d, FIRST_WIDTH),
             reach=max(SMALLEST_REACH, d / 4),
             variances=np.array(FIRST_VARIANCES),
