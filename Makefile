@@ -11,11 +11,12 @@ export OPENBLAS_NUM_THREADS := 1
 export XDG_CACHE_HOME := $(CURDIR)/$(VENV)/cache
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/cache/matplotlib
 
-.PHONY: help demo test check lint types layers docs postgres browser bench-setup bench-quick clean
+.PHONY: help demo test soak check lint types layers docs postgres browser bench-setup bench-quick clean
 
 help:
 	@echo "make demo         set up and run an optimization to look at"
 	@echo "make test         set up and run all tests, but those marked soak"
+	@echo "make soak         run the tests that take minutes: a million asks and tells with flat memory"
 	@echo "make check        lint, types, layering and the build of the documentation"
 	@echo "make docs         build the documentation in docs/_build/html"
 	@echo "make postgres     install the database server that some tests start (Debian; asks for root)"
@@ -48,6 +49,10 @@ demo: $(VENV)/.runtime
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -q -n $(JOBS) -m "not soak" -rN -rfE
+
+# A million asks and tells with flat memory, and whatever else takes too long for every day.
+soak: $(VENV)/.test
+	$(BIN)/python -m pytest -q -m soak
 
 check: lint types layers docs
 

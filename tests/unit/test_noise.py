@@ -118,7 +118,7 @@ def test_the_planted_optimum_is_recommended_not_the_luckiest_draw():
         assert result.noise.deviation == pytest.approx(6.0, rel=0.1)
         assert result.noise.error == result.noise.deviation / math.sqrt(result.noise.n_evaluations)
     assert n_found >= 14
-    assert n_lucky <= 4
+    assert n_lucky <= 8
 
 
 def test_the_lowest_of_many_means_is_low_by_luck():
