@@ -29,7 +29,7 @@ NAMES = {
     "dcmaes.integrations.optuna": "DcmaesSampler",
     "dcmaes.integrations.sklearn": "DiscreteSearchCV FeatureSelector RedundantPair",
     "dcmaes.optimizer": """
-        Distribution EvaluationError History Interaction Optimizer Outcome Record Result StopReason Trial
+        Distribution EvaluationError History Interaction Noise Optimizer Outcome Record Result StopReason Trial
         maximize minimize rebuild resume
     """,
     "dcmaes.problems": """
