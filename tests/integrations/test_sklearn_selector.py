@@ -60,6 +60,19 @@ def test_the_selection_is_the_best_of_the_subsets_looked_at():
     assert selector.n_features_ == ties.min()
 
 
+def test_a_model_that_ranks_features_gives_nested_subsets_to_start_from():
+    X, y = linear_data()
+    selector = FeatureSelector(
+        LinearRegression(), n_iter=20, max_features=9, min_features=2, cv=3, random_state=0
+    )
+    starts = selector.fit(X, y).supports_[:3]
+    assert starts.sum(axis=1).tolist() == [9, 4, 2]
+    assert (starts[0] >= starts[1]).all()
+    assert starts[1][[0, 3, 5]].all()
+    assert len(selector.scores_) == 20
+    assert len(FeatureSelector(LinearRegression(), n_iter=2, cv=3).fit(X, y).scores_) == 2
+
+
 @pytest.mark.parametrize(("limit", "most"), [(3, 3), (0.25, 3), (None, 13)])
 def test_limits_on_the_number_of_features(limit, most):
     selector = FeatureSelector(

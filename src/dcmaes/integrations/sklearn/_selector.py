@@ -48,7 +48,9 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type
     estimator : estimator
         The model; it is cloned for every fit.
     n_iter : int
-        How many subsets to score; each costs as many fits as there are splits.
+        How many subsets to score; each costs as many fits as there are splits. One more fit, on all features,
+        ranks them, if the model tells how important they are to it (`coef_`, `feature_importances_`): the
+        search then starts from the best of nested subsets of the foremost ones.
     max_features : int, float or None
         Most features to select: a number, or a share of all of them.
     min_features : int
@@ -167,19 +169,26 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type
         n_most = self._n_most(n_features)
         if n_most < n_least:
             raise ValueError(f"max_features must be at least min_features={n_least}, got {n_most}")
+        n_iter = check_integer("n_iter", self.n_iter, low=1)
         rng = check_random_state(self.random_state)
-        optimizer = Optimizer(
-            Space.binary(n_features),
-            budget=check_integer("n_iter", self.n_iter, low=1),
-            seed=int(rng.randint(2**31)),
-            strategy=self.strategy,
-            direction="maximize",
-            x0=_start(n_features, n_least, n_most, rng),
-            constraints=[lambda x: n_least - x.sum(), lambda x: x.sum() - n_most],
-        )
-        failures: list[ValueError] = []
+        seed = int(rng.randint(2**31))
+        order = objective.importance_order()
+        # Without a ranking, smaller subsets would be as good as drawn at random.
+        n_starts = 1 if order is None else n_iter
+        starts = _nested(rng.permutation(n_features) if order is None else order, n_least, n_most)[:n_starts]
         with Parallel(n_jobs=self.n_jobs) as parallel:
-            while optimizer.should_stop() is None and (trials := optimizer.ask()):
+            outcomes = parallel(delayed(objective)(start) for start in starts)
+            failures = [outcome for outcome in outcomes if isinstance(outcome, ValueError)]
+            optimizer = Optimizer(
+                Space.binary(n_features),
+                budget=max(n_iter - len(starts), 1),
+                seed=seed,
+                strategy=self.strategy,
+                direction="maximize",
+                x0=list(zip(starts, outcomes, strict=True)),
+                constraints=[lambda x: n_least - x.sum(), lambda x: x.sum() - n_most],
+            )
+            while len(starts) < n_iter and optimizer.should_stop() is None and (trials := optimizer.ask()):
                 outcomes = parallel(delayed(objective)(trial.point) for trial in trials)
                 failures += [outcome for outcome in outcomes if isinstance(outcome, ValueError)]
                 optimizer.tell(trials, outcomes)
@@ -251,6 +260,18 @@ class _Objective:
         self._splits = splits
         self._scorer = scorer
 
+    def importance_order(self) -> NDArray[np.int64] | None:
+        """Return the features by their importance to a model of all, most important first, if it tells."""
+        try:
+            model = clone(self._estimator).fit(self._X, self._y)
+        except ValueError:
+            return None
+        found = getattr(model, "feature_importances_", getattr(model, "coef_", None))
+        if found is None or np.shape(found)[-1] != self._X.shape[1]:
+            return None
+        size = np.abs(np.asarray(found, dtype=np.float64)).reshape(-1, self._X.shape[1]).sum(axis=0)
+        return np.argsort(-size, kind="stable")
+
     def __call__(self, support: NDArray[np.int64]) -> float | ValueError:
         """Return the mean score over the splits less what the features cost, or why all fits failed."""
         selected = np.flatnonzero(support)
@@ -264,8 +285,12 @@ class _Objective:
         return float(np.mean(scores)) - self.penalty * len(selected)
 
 
-def _start(n_features: int, n_least: int, n_most: int, rng: np.random.RandomState) -> list[NDArray[np.int64]]:
-    """Return a subset to start from: all features, or as many as allowed at random."""
-    support = np.zeros(n_features, dtype=np.int64)
-    support[rng.permutation(n_features)[:n_most]] = 1
-    return [support]
+def _nested(order: NDArray[np.int64], n_least: int, n_most: int) -> list[NDArray[np.int64]]:
+    """Return subsets of the first features in an order: as many as allowed, half of that, and so on."""
+    sizes = [n_most]
+    while sizes[-1] // 2 >= n_least:
+        sizes.append(sizes[-1] // 2)
+    supports = np.zeros((len(sizes), len(order)), dtype=np.int64)
+    for support, size in zip(supports, sizes, strict=True):
+        support[order[:size]] = 1
+    return list(supports)
