@@ -29,8 +29,8 @@ NAMES = {
     "dcmaes.integrations.optuna": "DcmaesSampler",
     "dcmaes.integrations.sklearn": "DiscreteSearchCV FeatureSelector RedundantPair",
     "dcmaes.optimizer": """
-        Distribution EvaluationError History Interaction Noise Optimizer Outcome Record Result StopReason Trial
-        maximize minimize rebuild resume
+        Distribution EvaluationError History Interaction Noise Optimizer Outcome Record Result StopReason
+        Trial maximize minimize rebuild resume
     """,
     "dcmaes.problems": """
         Problem categorical_leadingones categorical_onemax closest_vector contamination_control ellipsoid
