@@ -123,3 +123,10 @@ def test_starting_at_a_good_point_saves_evaluations():
     without = np.mean([far(seed) for seed in range(3)])
     close = np.mean([far(seed, x0=[38] * 10) for seed in range(3)])
     assert close < 0.75 * without
+
+
+def test_a_space_with_more_points_than_a_float_can_count():
+    space = dc.Space.integers(200, 0, 10**6)
+    result = dc.minimize(lambda x: float(x.sum()), space, budget=40, seed=0, strategy="random")
+    assert space.size > 10**308
+    assert result.nfev == 40

@@ -57,7 +57,7 @@ class Run:
         self.constraints = constraints
         codec = RowCodec(space.sites)
         self.archive = Archive(codec, Repeats() if settings.duplicates == "reevaluate" else None)
-        self.knowledge = Knowledge(self.archive, is_finite=math.isfinite(space.size))
+        self.knowledge = Knowledge(self.archive, is_finite=space.size != math.inf)
         self.queue: deque[Candidate] = deque()
         self.next_id = 0
         self.n_told = 0
