@@ -215,3 +215,26 @@ def test_an_exception_is_sent_back_as_it_is_where_it_can_be():
     reading = measure_remotely(fail_on_odd, np.array([1])).reading
     assert type(reading.error) is RuntimeError
     assert str(reading.error) == "Unsendable: odd: 1"
+
+
+class Dawdling:
+    """Takes a time that has nothing to do with the point."""
+
+    def __init__(self, seed):
+        self.seed = seed
+
+    def __call__(self, x):
+        time.sleep(np.random.default_rng([self.seed, *x]).random() * 0.01)
+        return quadratic(x)
+
+
+def test_rounds_in_worker_processes_do_not_depend_on_speed():
+    here = dc.minimize(quadratic, SPACE, budget=60, seed=0, batch_size=6, strategy="cma")
+    for seed, workers in ((1, 2), (2, 3)):
+        there = dc.minimize(
+            Dawdling(seed), SPACE, budget=60, seed=0, batch_size=6, strategy="cma", workers=workers
+        )
+        assert there.history.ids.tolist() == here.history.ids.tolist()
+        assert there.history.points.tolist() == here.history.points.tolist()
+        assert there.history.values.tolist() == here.history.values.tolist()
+        assert there.distribution.means == here.distribution.means

@@ -68,7 +68,7 @@ class Repeats:
         self._n_told += 1
         count, mean, squares, total_violation, _ = self._columns[:, number].tolist()
         step = value - mean
-        mean += step / (count + 1)
+        mean += value / (count + 1) - mean / (count + 1)  # the difference itself may be too large for a float
         squares += step * (value - mean)
         self._n_repeats += count > 0
         self._columns[:, number] = count + 1, mean, squares, total_violation + violation, self._n_told
@@ -131,14 +131,17 @@ class Repeats:
         """Return the expected worth of each point and its standard deviation, shape (n_points,)."""
         count, mean, _, violation, told = self._columns[:, : len(self._first)]
         variance = self._variance()
-        if not variance > 0.0:
+        if not 0.0 < variance < math.inf:
             return mean, np.zeros_like(mean)
         feasible = np.flatnonzero(violation == 0.0)
         n_recent = max(_RECENT_POINTS, int(_RECENT_SHARE * len(feasible)))
         recent = feasible[np.argsort(told[feasible])[-n_recent:]]
         noise = variance / count
         # Where no difference between points can be made out, the order of the estimates still can.
-        spread = max(float(mean[recent].var() - noise[recent].mean()), _LEAST_SPREAD * variance)
+        with np.errstate(over="ignore"):
+            spread = max(float(mean[recent].var() - noise[recent].mean()), _LEAST_SPREAD * variance)
+        if spread == math.inf:
+            return mean, np.sqrt(noise)
         weight = spread / (spread + noise)
         typical = float(mean[recent].mean())
         return typical + weight * (mean - typical), np.sqrt(weight * noise)

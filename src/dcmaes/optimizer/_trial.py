@@ -117,13 +117,15 @@ def failure(reason: str, error: BaseException | None = None) -> Reading:
 def read(told: Any) -> Reading:
     """Return what was told as a reading: never raises, anything that is no finite number is a failure.
 
+    Zero has one sign only, as in a store.
+
     >>> read(np.float32(0.5))
     Reading(value=0.5, violation=0.0, reason=None, error=None, traceback=None)
     >>> read("0.5").reason
     "no number: the string '0.5'"
     """
     if type(told) is float and math.isfinite(told):
-        return Reading(told, 0.0)
+        return Reading(told + 0.0, 0.0)
     if type(told) is Reading:
         return told
     if isinstance(told, BaseException):
@@ -161,7 +163,7 @@ def _read_outcome(outcome: Outcome) -> Reading:
     violation, reason = _read_number(outcome.violation)
     if reason:
         return failure(f"violation is {reason}")
-    violation = max(violation, 0.0)
+    violation = max(violation, 0.0) + 0.0
     value, reason = _read_number(outcome.value)
     if reason and violation == 0.0:
         return failure(reason)
@@ -187,5 +189,5 @@ def _read_number(told: Any) -> tuple[float, str]:
     except Exception:
         return math.nan, f"no number: an object of type {type(told).__name__}"
     if math.isfinite(value):
-        return value, ""
+        return value + 0.0, ""
     return math.nan, f"not finite: {value}"
