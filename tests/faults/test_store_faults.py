@@ -270,6 +270,19 @@ def test_a_store_that_was_cut_off_is_refused(path, stored, share):
     assert path.read_bytes() == cut
 
 
+def test_a_store_with_a_page_missing_is_not_gone_on_with(path, stored):
+    connection = sqlite3.connect(stored)
+    connection.execute("VACUUM INTO ?", [str(path)])  # leaves out pages that nothing is in
+    connection.close()
+    content = path.read_bytes()
+    for first in range(4096, len(content), 4096):
+        damaged = content[:first] + bytes(4096) + content[first + 4096 :]
+        path.write_bytes(damaged)
+        with pytest.raises(StoreError, match=r"is damaged"):
+            dc.Optimizer(**RUN, store=path)
+        assert path.read_bytes() == damaged
+
+
 @FUZZ
 @given(data=st.data())
 def test_damaged_stores(path, stored, data):

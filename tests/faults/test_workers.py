@@ -205,9 +205,15 @@ def start(folder, seconds, workers):
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
+        start_new_session=True,
     )
     assert wait_for(lambda: len(list(folder.glob("begun-*"))) >= workers)
     return process
+
+
+def press_ctrl_c(process):
+    """Do what a terminal does: interrupt the whole group of processes."""
+    os.killpg(process.pid, signal.SIGINT)
 
 
 def read_when_free(folder):
@@ -217,7 +223,7 @@ def read_when_free(folder):
 
 def test_ctrl_c_once_waits_for_what_is_under_way(tmp_path):
     process = start(tmp_path, seconds=1.5, workers=2)
-    process.send_signal(signal.SIGINT)
+    press_ctrl_c(process)
     out, err = process.communicate(timeout=60)
     assert "interrupted: waiting for 2 evaluations under way; interrupt again to leave at once" in err
     assert out == "2 INTERRUPTED interrupted after 2 evaluations\n"
@@ -227,9 +233,9 @@ def test_ctrl_c_once_waits_for_what_is_under_way(tmp_path):
 
 def test_ctrl_c_twice_ends_at_once_with_the_store_intact(tmp_path):
     process = start(tmp_path, seconds=600, workers=2)
-    process.send_signal(signal.SIGINT)
+    press_ctrl_c(process)
     assert "interrupt again" in process.stderr.readline()
-    process.send_signal(signal.SIGINT)
+    press_ctrl_c(process)
     _, err = process.communicate(timeout=60)
     assert process.returncode != 0
     assert "KeyboardInterrupt" in err
@@ -241,7 +247,7 @@ def test_ctrl_c_twice_ends_at_once_with_the_store_intact(tmp_path):
 
 def test_ctrl_c_in_the_objective_returns_what_is_known(tmp_path):
     process = start(tmp_path, seconds=600, workers=1)
-    process.send_signal(signal.SIGINT)
+    press_ctrl_c(process)
     out, _ = process.communicate(timeout=60)
     assert out == "0 INTERRUPTED interrupted after 0 evaluations\n"
 

@@ -97,6 +97,14 @@ def test_minimize_again_goes_on_where_it_stopped(path):
     assert len(seen) == 90
 
 
+def test_zero_has_one_sign(path):
+    with dc.Optimizer(SPACE, budget=30, seed=0, store=path, strategy="random") as opt:
+        opt.tell(opt.ask(3), [-0.0, np.float64(-0.0), dc.Outcome(-0.0, -0.0)])
+        records_then = records(opt.history)
+    assert "-0.0" not in "".join(records_then)
+    assert records(dc.store.read(path).history) == records_then
+
+
 def test_points_that_were_out_are_evaluated_first(path):
     opt = dc.Optimizer(SPACE, budget=30, seed=0, store=path)
     trials = opt.ask(6)
@@ -157,6 +165,27 @@ def test_an_extended_run_goes_on_exactly_after_a_kill(path):
             opt.tell(trial, objective(trial.point))
         del opt, out, trial
     assert records(dc.resume(other, objective).history) == records(whole.history)
+
+
+class Planning(RandomSearch):
+    """Starts differently with another budget."""
+
+    @property
+    def name(self):
+        return "planning"
+
+    def init(self, sites, start, budget, rng):
+        rng.random(budget)
+        return super().init(sites, start, budget, rng)
+
+
+def test_a_killed_run_may_be_extended(path):
+    opt = dc.Optimizer(SPACE, budget=30, seed=1, strategy=Planning(), store=path)
+    opt.tell(opt.ask(5), [1.0, 2.0, 3.0, 4.0, 5.0])
+    expected = [trial.point for trial in opt.ask(3)]
+    del opt
+    with dc.Optimizer(SPACE, budget=60, seed=1, strategy=Planning(), store=path) as again:
+        assert [trial.point for trial in again.pending] == expected
 
 
 def test_a_run_that_ended_in_an_error_goes_on_when_it_is_mended(path):
