@@ -6,7 +6,7 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from heapq import merge
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -82,7 +82,9 @@ class Reader:
         try:
             yield
         finally:
-            self._connection.execute("COMMIT")
+            # Nothing was written; and in a damaged file ending a transaction can fail as reading does.
+            with suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
 
     @property
     def is_locked(self) -> bool:
