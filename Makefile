@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-cache-dir --quiet
 JOBS ?= 2
+ROOT := $(shell test $$(id -u) = 0 || echo sudo)
 
 # Matrices are small here: threads inside the linear algebra only get into each other's way.
 export OMP_NUM_THREADS := 1
@@ -73,12 +74,12 @@ docs: $(VENV)/.check
 # Tests that need a database server start their own from these programs; without them they are skipped.
 postgres:
 	command -v initdb || ls /usr/lib/postgresql/*/bin/initdb || \
-	    $$(test $$(id -u) = 0 || echo sudo) apt-get install --yes --no-install-recommends postgresql
+	    { $(ROOT) apt-get update && $(ROOT) apt-get install --yes --no-install-recommends postgresql; }
 
 # The tests of the report open it in Chromium; without it they are skipped.
 browser: $(VENV)/.test
 	command -v chromium || \
-	    $$(test $$(id -u) = 0 || echo sudo) apt-get install --yes --no-install-recommends chromium
+	    { $(ROOT) apt-get update && $(ROOT) apt-get install --yes --no-install-recommends chromium; }
 	$(PIP) install --editable ".[browser]"
 
 bench-setup: $(VENV)/.bench
