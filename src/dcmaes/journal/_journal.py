@@ -54,9 +54,13 @@ class Journal:
         self.reader = Reader(self._connection, path)
         # Closes the file also where nobody does.
         self._finalizer = weakref.finalize(self, _close, self._connection, self._take_lock())
-        self.is_new = is_empty(self._connection)
-        with intelligible(path):
-            self._seq = 0 if self.is_new else self.reader.last_seq()
+        try:
+            with intelligible(path):
+                self.is_new = is_empty(self._connection)
+                self._seq = 0 if self.is_new else self.reader.last_seq()
+        except StoreError:
+            self.close()
+            raise
         self._sitting = 0
         self._unsynced = 0.0
         self._last_write = time.monotonic()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +18,11 @@ VERSION = 1
 # How long a reader or writer waits for another one's transaction.
 _PATIENCE = 10.0
 _SMALLEST = 512
+# What reading contents that make no sense may raise.
+_NONSENSE = (
+    *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, MemoryError),
+    struct.error,
+)
 
 TABLES = """
 CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -100,7 +106,9 @@ def intelligible(path: Path) -> Iterator[None]:
         yield
     except (StoreError, ArgumentError):
         raise
-    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
+    except sqlite3.Error as error:
+        raise unusable(path, error, "read") from error
+    except _NONSENSE as error:
         raise StoreError(f"the store {str(path)!r} cannot be read: it is damaged ({error!r})") from error
 
 
@@ -157,10 +165,20 @@ def _check(connection: sqlite3.Connection, path: Path, is_writing: bool) -> None
             raise StoreError(
                 f"the store {str(path)!r} has version {version}; this library reads version {VERSION}"
             )
+        if _tables(connection) != {statement.strip() for statement in TABLES.split(";")} - {""}:
+            raise sqlite3.DatabaseError("malformed: other tables than expected")
+        # SQLite takes what is missing of the last page for zeros.
+        has_log = Path(f"{path}-wal").exists()
+        if not has_log and path.stat().st_size % _pragma(connection, "page_size"):
+            raise sqlite3.DatabaseError("malformed: the last page is not whole")
         if is_writing and (found := _pragma(connection, "quick_check(1)")) != "ok":
             raise sqlite3.DatabaseError(f"malformed: {found}")
     except sqlite3.Error as error:
         raise unusable(path, error) from error
+
+
+def _tables(connection: sqlite3.Connection) -> set[str]:
+    return {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE type = 'table'")}
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> Any:

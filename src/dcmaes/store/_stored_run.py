@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dcmaes._validation import ArgumentError
 from dcmaes.journal import EvaluationRow, Reader, Sitting, intelligible
 from dcmaes.optimizer import History, Optimizer, Result, StopReason, rebuild
 from dcmaes.space import Space
@@ -128,12 +129,13 @@ class StoredRun:
     def _result(self) -> Result:
         if self._lacks_strategy:
             name = self.settings["strategy"]["name"]
-            raise ValueError(
+            raise ArgumentError(
                 f"the run in {str(self.path)!r} used a strategy of your own, {name!r}: pass strategy= to read"
             )
-        spent = max((sitting.optimizer_time or 0.0 for sitting in self.sittings), default=0.0)
-        result = self._optimizer.result()
-        return replace(result, stop_reason=self.stop_reason, message=self.message, optimizer_time=spent)
+        with intelligible(self.path):
+            spent = max(float(sitting.optimizer_time or 0.0) for sitting in self.sittings)
+            result = self._optimizer.result()
+            return replace(result, stop_reason=self.stop_reason, message=self.message, optimizer_time=spent)
 
     def _failures(self, told: list[EvaluationRow]) -> Iterator[Failure]:
         n_given = len(self.history) - len(told)
