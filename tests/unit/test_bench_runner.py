@@ -224,6 +224,16 @@ def test_suites_have_different_labels_that_their_problems_carry(name):
         assert problem.optimum is None or problem(x) >= problem.optimum - 1e-9
 
 
+@pytest.mark.parametrize("name", ["pbo", "mixint", "integer", "categorical", "combinatorial"])
+def test_budgets_are_about_500_evaluations_per_variable(name):
+    if (package := missing_package(name)) is not None:
+        pytest.skip(f"suite {name} needs the package {package!r}: pip install dcmaes[bench]")
+    rows = suite(name)[::7]
+    shares = [row.budget / row.problem(0).dimension for row in rows]
+    exact = name in ("pbo", "mixint", "integer")
+    assert all(share == 500 if exact else 250 <= share <= 750 for share in shares)
+
+
 def test_unknown_suite_is_named():
     with pytest.raises(ValueError, match="got 'nonsense'"):
         suite("nonsense")

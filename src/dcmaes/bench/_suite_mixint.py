@@ -18,13 +18,13 @@ N_FUNCTIONS = 24
 
 
 def rows(name: str) -> list[Row]:
-    """All functions in all dimensions, 100 evaluations per variable."""
+    """All functions in all dimensions, 500 evaluations per variable."""
     found = []
     for dimension in DIMENSIONS:
         for function in range(1, N_FUNCTIONS + 1):
             make = partial(mixint_problem, function, dimension)
             label, quick = f"f{function} d={dimension}", dimension == 10 and function in (1, 15)
-            found.append(Row(name, label, make, 100 * dimension, has_logger=True, is_quick=quick))
+            found.append(Row(name, label, make, 500 * dimension, has_logger=True, is_quick=quick))
     return found
 
 

@@ -56,11 +56,11 @@ def _cma_categorical() -> list[Row]:
 
 
 def integer() -> list[Row]:
-    """Integer problems of three dimensions and three ranges; 200 evaluations per variable."""
+    """Integer problems of three dimensions and three ranges; 500 evaluations per variable."""
     found: list[Row] = []
     for dimension in (10, 20, 40):
         for low, high in RANGES:
-            where, budget = (dimension, low, high), 200 * dimension
+            where, budget = (dimension, low, high), 500 * dimension
             quick = where == (10, -50, 50)
             found += [
                 make_row("integer", budget, problems.sphere, *where, quick=quick),
@@ -77,26 +77,26 @@ def integer() -> list[Row]:
 
 
 def categorical() -> list[Row]:
-    """Categorical problems; 2,000 evaluations."""
+    """Categorical problems; 10,000 evaluations, some 500 per variable."""
     found: list[Row] = []
     for k in (3, 5, 10):
         found += [
-            make_row("categorical", 2_000, problems.categorical_onemax, 20, k, quick=k == 5),
-            make_row("categorical", 2_000, problems.categorical_leadingones, 15, k),
+            make_row("categorical", 10_000, problems.categorical_onemax, 20, k, quick=k == 5),
+            make_row("categorical", 10_000, problems.categorical_leadingones, 15, k),
         ]
-    found += [make_row("categorical", 2_000, problems.matching_pairs, 20, k) for k in (3, 5)]
-    found += [make_row("categorical", 2_000, problems.matching_pairs, 20, k, preferred=True) for k in (3, 5)]
+    found += [make_row("categorical", 10_000, problems.matching_pairs, 20, k) for k in (3, 5)]
+    found += [make_row("categorical", 10_000, problems.matching_pairs, 20, k, preferred=True) for k in (3, 5)]
     return [
         *found,
-        make_row("categorical", 2_000, problems.graph_colouring, 40, 3),
-        make_row("categorical", 2_000, problems.pest_control, 25, quick=True),
-        make_row("categorical", 2_000, problems.contamination_control, 21),
+        make_row("categorical", 10_000, problems.graph_colouring, 40, 3),
+        make_row("categorical", 10_000, problems.pest_control, 25, quick=True),
+        make_row("categorical", 10_000, problems.contamination_control, 21),
     ]
 
 
 def combinatorial() -> list[Row]:
-    """Binary problems with interactions: blocks, chains, spin glasses, clauses; 3,000 evaluations."""
-    budget = 3_000
+    """Binary problems with interactions (blocks, chains, clauses); 30,000 evaluations, some 500 per bit."""
+    budget = 30_000
     return [
         make_row("combinatorial", budget, problems.trap, 60, 5, quick=True),
         make_row("combinatorial", budget, problems.nk_landscape, 60, 3),
