@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import csv
 import math
 
 import numpy as np
 import pytest
 
+from dcmaes.bench import _compare as compare
 from dcmaes.bench import _measures as measures
-from dcmaes.bench._measures import Scale
+from dcmaes.bench._measures import EARLY, FULL, Scale
+from dcmaes.bench._plots import common_runs, ecdf_figure
 from dcmaes.bench._references import update_references
-from dcmaes.bench._report import (
-    evaluations_table,
-    losses,
-    readme_block,
-    replace_block,
-    suite_section,
-    summary_table,
-)
+from dcmaes.bench._report import readme_block, replace_block, write_csv
 from dcmaes.bench._results import RunRecord
+from dcmaes.bench._tables import failures, losses, row_table, singles, suite_section, summary_table
+
+FAST, SLOW = [(1, 8.0), (2, 0.0)], [(1, 8.0), (90, 0.0)]
 
 
 def run(
@@ -31,7 +30,7 @@ def run(
         "optimizer": optimizer,
         "problem": problem,
         "instance": instance,
-        "dimension": 3,
+        "dimension": 1,
         "budget": budget,
         "optimum": optimum,
         "tolerance": 1e-9,
@@ -96,75 +95,225 @@ def test_score_by_hand():
     assert score.distinct == pytest.approx((5 / 50 + 5 / 1000) / 2)
 
 
+def test_area_at_50_evaluations_per_variable_keeps_the_targets_and_shortens_the_axis():
+    records = [run(trace=[(1, 8.0), (10, 4.0), (150, 0.0)], budget=1000, dimension=2)]
+    score = measures.table(records)["p"]["a"]
+    scale = measures.scales(records)["p", 0]
+    n_first = int((scale.targets >= 8.0).sum())
+    n_second = int((scale.targets >= 4.0).sum()) - n_first
+    # up to 100 evaluations the targets below 4 have not been hit yet
+    assert score.area(EARLY) == pytest.approx((n_first + n_second * 0.5) / 51)
+    rest = (51 - n_first - n_second) * (1 - math.log(150) / math.log(1000))
+    assert score.area(FULL) == score.area() == pytest.approx((n_first + n_second * 2 / 3 + rest) / 51)
+
+
+@pytest.mark.parametrize(("budget", "has_early"), [(1000, True), (999, False)])
+def test_no_early_area_where_the_budget_is_below_100_evaluations_per_variable(budget, has_early):
+    table = measures.table([run(budget=budget, dimension=10)])
+    assert (EARLY in table["p"]["a"].areas) == has_early
+    assert math.isnan(table["p"]["a"].area(EARLY)) != has_early
+    for text in (summary_table(table), row_table(table)):
+        assert ("50 d |" in text) == has_early
+    assert ("no figures at 50 d" in suite_section("s", table)) != has_early
+
+
 def test_only_runs_with_one_budget_are_compared():
     records = [run(instance=i) for i in range(2)] + [run("b"), run("b", instance=1, budget=999)]
     kept = measures.comparable(records)
     assert {(r.optimizer, r.instance) for r in kept} == {("a", 0), ("a", 1), ("b", 0)}
 
 
-def test_table_counts_the_runs_of_each_optimizer():
-    table = measures.table([run(instance=0), run(instance=1), run("b")])
-    assert "| p (1 to 2 runs) |" in evaluations_table(table)
+def test_problems_are_sorted_with_their_numbers_by_size():
+    table = measures.table([run(problem=name) for name in ("f10 d=5", "f2 d=40", "f2 d=5")])
+    assert list(table) == ["f2 d=5", "f2 d=40", "f10 d=5"]
 
 
-def test_ranks_share_ties_and_leave_out_those_who_did_not_run_all_rows():
-    fast, slow = [(1, 8.0), (2, 0.0)], [(1, 8.0), (90, 0.0)]
-    records = [run("a", trace=fast), run("b", trace=slow), run("c", trace=fast)]
-    assert measures.mean_ranks(measures.table(records)) == {"a": 1.5, "b": 3.0, "c": 1.5}
-    records += [run("a", "q", trace=fast), run("b", "q", trace=slow)]
-    assert measures.mean_ranks(measures.table(records)) == {"a": 1.0, "b": 2.0}
+def test_ranks_share_ties_and_count_those_who_ran_the_row():
+    records = [run("a", trace=FAST), run("b", trace=SLOW), run("c", trace=FAST)]
+    assert compare.mean_ranks(measures.table(records)) == {"a": 1.5, "b": 3.0, "c": 1.5}
+    records += [run("a", "q", trace=FAST), run("b", "q", trace=SLOW)]
+    assert compare.mean_ranks(measures.table(records)) == {"a": 1.25, "b": 2.5, "c": 1.5}
 
 
 def test_virtual_best_peer_takes_the_best_of_each_row():
-    fast, slow = [(1, 8.0), (2, 0.0)], [(1, 8.0), (90, 0.0)]
     records = [
-        run("own", "p", trace=fast),
-        run("own", "q", trace=slow),
-        run("x", "p", trace=fast),
-        run("x", "q", trace=slow),
-        run("y", "p", trace=slow),
-        run("y", "q", trace=fast),
+        run("own", "p", trace=FAST),
+        run("own", "q", trace=SLOW),
+        run("x", "p", trace=FAST),
+        run("x", "q", trace=SLOW),
+        run("y", "p", trace=SLOW),
+        run("y", "q", trace=FAST),
     ]
     table = measures.table(records)
-    best = table["p"]["x"].area + table["q"]["y"].area
-    ratio = measures.virtual_best_ratio(table, "own", ["x", "y"])
-    assert ratio == pytest.approx((table["p"]["own"].area + table["q"]["own"].area) / best)
+    best = table["p"]["x"].area() + table["q"]["y"].area()
+    ratio = compare.virtual_best_ratio(table, "own", ["x", "y"])
+    assert ratio == pytest.approx((table["p"]["own"].area() + table["q"]["own"].area()) / best)
     assert ratio < 1
+    assert {p: d.peer for p, d in compare.virtual_best(table, "own").items()} == {"p": "x", "q": "y"}
 
 
-def test_ecdf_counts_pairs_of_run_and_target():
+def test_optimizers_are_compared_on_the_instances_that_both_ran():
+    # instance 1 is hard for everybody; x ran only the easy one, y shares none with own
+    records = [run("own", trace=FAST), run("own", instance=1, trace=[(1, 8.0)])]
+    records += [run("x", trace=FAST), run("y", instance=2, trace=FAST), run("z", trace=SLOW)]
+    table = measures.table(records)
+    assert table["p"]["own"].n_runs == 2
+    assert [(d.peer, d.n_shared) for d in compare.duels(table["p"], "own")] == [("x", 1), ("z", 1)]
+    assert compare.virtual_best_ratio(table, "own") == 1.0  # though its mean area is lower than that of x
+    assert table["p"]["own"].area() < table["p"]["x"].area()
+    assert math.isnan(compare.virtual_best_ratio(table, "own", ["y"]))
+    assert compare.against(table, "own", "y") is None
+
+
+def test_a_peer_with_few_seeds_takes_nothing_from_the_others():
+    records = [run(name, instance=i, trace=FAST) for name in ("dcmaes auto", "x") for i in range(4)]
+    before = measures.table(records)
+    after = measures.table([*records, run("few", instance=3, trace=SLOW)])
+    assert {name: after["p"][name].n_runs for name in after["p"]} == {"dcmaes auto": 4, "x": 4, "few": 1}
+    assert compare.against(after, "dcmaes auto", "x") == compare.against(before, "dcmaes auto", "x")
+
+
+def test_virtual_best_peer_differs_between_the_two_ends():
+    early, late = [(1, 8.0), (20, 2.0)], [(1, 8.0), (60, 0.0)]
+    records = [run(name, trace=t, budget=10_000) for name, t in (("early", early), ("late", late))]
+    table = measures.table([*records, run("dcmaes auto", trace=[(1, 8.0)], budget=10_000)])
+    best = {when: compare.virtual_best(table, "dcmaes auto", when=when)["p"].peer for when in (EARLY, FULL)}
+    assert best == {EARLY: "early", FULL: "late"}
+
+
+def test_ecdf_counts_pairs_of_run_and_target_by_evaluations_per_variable():
     scale = {("p", 0): Scale(0.0, np.array([8.0, 1.0]))}
     curve = measures.ecdf([run(), run(trace=[(5, 8.0)])], scale, np.array([1.0, 5.0, 10.0]))
     assert curve.tolist() == [0.25, 0.5, 0.75]
+    halved = measures.ecdf([run(dimension=2)], scale, np.array([0.4, 0.5, 5.0]))
+    assert halved.tolist() == [0.0, 0.5, 1.0]
 
 
-def test_report_says_where_the_library_loses():
-    fast, slow = [(1, 8.0), (2, 0.0)], [(1, 8.0), (90, 0.0)]
+def test_default_is_the_entry_that_counts_or_else_the_best_of_the_library():
+    records = [run("dcmaes auto", trace=SLOW), run("dcmaes cma", trace=FAST), run("peer", trace=FAST)]
+    assert compare.chosen_entry(measures.table(records)) == "dcmaes auto"
+    records = [run("dcmaes ising", trace=SLOW), run("dcmaes cma", trace=FAST), run("peer", trace=FAST)]
+    assert compare.chosen_entry(measures.table(records)) == "dcmaes cma"
+    assert compare.chosen_entry(measures.table([run("peer")])) is None
+
+
+def test_report_says_where_the_default_loses_whatever_other_entries_do():
     records = [
-        run("dcmaes cma", "p", trace=slow),
-        run("peer", "p", trace=fast),
-        run("dcmaes cma", "q", trace=fast),
-        run("peer", "q", trace=slow),
+        run("dcmaes auto", "p", trace=SLOW),
+        run("dcmaes cma", "p", trace=FAST),
+        run("peer", "p", trace=FAST),
+        run("dcmaes auto", "q", trace=FAST),
+        run("peer", "q", trace=SLOW),
     ]
     table = measures.table(records)
     text = losses(table)
-    assert "1 of 2 rows" in text
-    assert "- p: peer has area" in text
+    assert text.startswith("**Where dcmaes auto loses**")
+    assert "behind the best peer on 1 of 2 rows" in text
+    assert "\n- p: peer has" in text
     assert "- q:" not in text
-    assert "| q (1 runs) | **2** | 90 |" in evaluations_table(table)
-    assert summary_table(table).count("\n") == 3
+    assert "At 50 d it is behind on 1 of 2 rows: p (peer)." in text
+    assert summary_table(table).count("\n") == 4
+    assert "| **dcmaes auto** |" in summary_table(table)
     assert suite_section("s", table).startswith("## Suite `s`")
+
+
+def test_row_table_has_the_default_and_the_two_best_of_all_peers():
+    traces = {"dcmaes auto": (10, 0.0), "good": (5, 0.0), "fair": (20, 0.0), "poor": (80, 0.0)}
+    table = measures.table([run(name, trace=[(1, 8.0), end]) for name, end in traces.items()])
+    cells = [cell.strip() for cell in row_table(table).splitlines()[-1].split("|")[1:-1]]
+    areas = {name: entry.area() for name, entry in table["p"].items()}
+    lead = {name: areas[name] - areas["dcmaes auto"] for name in areas}
+    assert cells[:3] == ["p", "1", f"{areas['dcmaes auto']:.3f}"]
+    assert cells[3] == f"**good {areas['good']:.3f} ({lead['good']:+.3f})**"
+    assert cells[4] == f"fair {areas['fair']:.3f} ({lead['fair']:+.3f})"
+    assert cells[6:] == ["10", "5", "3"]
+    alone = row_table(measures.table([run("good", trace=FAST), run("poor", trace=SLOW)]))
+    assert "| good" in alone.splitlines()[-1]
+
+
+def test_single_peers_that_are_ahead_are_named():
+    records = [
+        run("dcmaes auto", trace=[(1, 8.0), (10, 0.0)]),
+        run("good", trace=FAST),
+        run("poor", trace=SLOW),
+    ]
+    text = singles(measures.table(records))
+    assert "at the budget it is ahead of 1 of 2 peers, behind good (" in text
+    assert "poor" not in text
+    assert singles(measures.table([run("good")])) == ""
+
+
+def test_runs_cut_short_and_failed_runs_are_shown():
+    late = [run("slow", instance=i, trace=[(1, 8.0)], stop="time" if i else "budget") for i in range(4)]
+    broken = run("broken", trace=[(1, 8.0)], stop="error: KeyError: 'inside'")
+    table = measures.table([*late, broken, run("a")])
+    assert (table["p"]["slow"].timed_out, table["p"]["slow"].failed) == (0.75, 0.0)
+    lines = {line.split(" | ")[0]: line for line in summary_table(table).splitlines()}
+    assert lines["| slow"].endswith("| 75 % | 1 | 4 |")
+    assert lines["| a"].endswith("|  | 1 | 1 |")
+    assert failures(table).endswith("until then: broken (100 %).")
+    assert failures(measures.table([run("a")])) == ""
+
+
+def test_entries_with_fewer_rows_are_recognisable():
+    table = measures.table([run("a"), run("a", "q"), run("b")])
+    assert {
+        line.split(" | ")[0]: line.split(" | ")[-2] for line in summary_table(table).splitlines()[2:]
+    } == {
+        "| a": "2",
+        "| b": "1 of 2",
+    }
 
 
 def test_report_without_runs_of_the_library_says_so():
     assert "no runs here yet" in losses(measures.table([run("peer")]))
 
 
-def test_readme_block_names_the_best_entries_and_replaces_only_the_marked_part():
-    records = [run("dcmaes cma"), run("peer"), run("worse", trace=[(1, 8.0)])]
-    block = readme_block({"s": measures.table(records)})
-    assert block.splitlines()[-1] == "| s | 1 | dcmaes cma | 1.00 | peer | 1.00 |"
-    assert replace_block("no markers", block) == "no markers"
+def test_readme_block_has_both_ends_rows_and_seeds_and_replaces_only_the_marked_part():
+    records = [run("dcmaes auto", instance=i) for i in range(2)]
+    records += [run("peer"), run("worse", trace=[(1, 8.0)])]
+    table = measures.table(records)
+    line = [cell.strip() for cell in readme_block({"s": table}).splitlines()[-1].split("|")[1:-1]]
+    area = f"{table['p']['peer'].area(EARLY):.3f} / {table['p']['peer'].area():.3f}"
+    assert line == [
+        "s",
+        "1",
+        "2; peers 1",
+        *("dcmaes auto", area, "1.00 / 1.00"),
+        *("peer", area, line[-1]),
+    ]
+    assert replace_block("no markers", "block") == "no markers"
+
+
+def test_readme_prefers_a_rival_that_ran_at_least_half_of_the_rows():
+    rows = ["p", "q", "r"]
+    records = [run("dcmaes auto", row, trace=[(1, 8.0), (10, 0.0)]) for row in rows]
+    records += [run("whole", row, trace=SLOW) for row in rows] + [run("lucky", "p", trace=FAST)]
+    assert "| whole |" in readme_block({"s": measures.table(records)})
+
+
+def test_csv_has_both_ends_and_the_shares_of_runs_cut_short(tmp_path):
+    records = [run("dcmaes auto"), run("peer", trace=FAST), run("slow", trace=[(1, 8.0)], stop="time")]
+    table = measures.table(records)
+    path = write_csv(tmp_path / "s.csv", table)
+    with path.open(newline="") as file:
+        lines = {line["optimizer"]: line for line in csv.DictReader(file)}
+    own = table["p"]["dcmaes auto"]
+    assert float(lines["dcmaes auto"]["area 50 d"]) == pytest.approx(own.area(EARLY), rel=1e-4)
+    ratio = own.area() / table["p"]["peer"].area()
+    assert float(lines["dcmaes auto"]["VBP"]) == pytest.approx(ratio, rel=1e-4)
+    assert (lines["slow"]["timed out"], lines["slow"]["failed"]) == ("1", "0")
+
+
+def test_figure_draws_those_that_ran_the_rows_that_most_ran(tmp_path):
+    names = ["dcmaes auto", "dcmaes cma", *"abcdefgh"]
+    records = [run(name, problem) for name in names for problem in ("p", "q")]
+    records += [run("dcmaes auto", "extra"), run("partial", "p")]
+    assert {name: len(runs) for name, runs in common_runs(records).items()} == dict.fromkeys(names, 2)
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "f.svg"
+    assert sorted(ecdf_figure(records, {}, path)) == sorted(names)
+    assert "3 other peers" in path.read_text()
 
 
 def test_references_keep_the_best_value_and_its_source(tmp_path):

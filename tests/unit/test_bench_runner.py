@@ -248,16 +248,42 @@ def test_command_line_runs_shows_and_reports(tmp_path, capsys):
     assert main(run) == 0
     assert "0 runs made, 4 were there" in capsys.readouterr().out
     assert main(["show", "--results", str(results)]) == 0
-    assert "| categorical onemax 20x3 (2 runs) |" in capsys.readouterr().out
+    assert "| categorical onemax 20x3 |" in capsys.readouterr().out
     report = ["report", "--results", str(results), "--page", str(page), "--readme", str(tmp_path / "none.md")]
     assert main(report) == 0
     assert "## Suite `categorical`" in page.read_text()
     lines = (tmp_path / "tables" / "categorical.csv").read_text().splitlines()
-    assert lines[0].startswith("problem,optimizer,runs,area")
+    assert lines[0].startswith("problem,optimizer,runs,area 50 d,area,VBP 50 d,VBP")
     assert len(lines) == 3
     first = (page.parent / "images" / "bench-categorical.svg").read_bytes()
     assert main(report) == 0
     assert (page.parent / "images" / "bench-categorical.svg").read_bytes() == first
+
+
+def test_quick_runs_need_no_command_and_leave_the_committed_files_alone(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "README.md").write_text("<!-- bench --> old <!-- /bench -->")
+    run = [
+        "--quick",
+        "--report",
+        "--suite",
+        "categorical",
+        "--optimizers",
+        "dcmaes cma,random",
+        "--workers",
+        "1",
+    ]
+    assert main(run) == 0
+    assert "categorical: 4 runs made" in capsys.readouterr().out
+    assert [path.name for path in tmp_path.iterdir() if not path.name.startswith("dcmaes-bench")] == [
+        "README.md"
+    ]
+    assert "old" in (tmp_path / "README.md").read_text()
+    (folder,) = tmp_path.glob("dcmaes-bench-*")
+    assert "**Where dcmaes cma loses**" in (folder / "benchmarks.md").read_text()
+    assert (folder / "tables" / "categorical.csv").exists()
 
 
 def test_command_line_names_what_is_unknown(tmp_path, capsys):

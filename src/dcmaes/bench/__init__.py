@@ -1,7 +1,7 @@
 """Benchmarks: every optimizer a user could install instead, on the same problems, budgets and seeds.
 
-``python -m dcmaes.bench run --suite integer`` runs, ``python -m dcmaes.bench report`` writes tables and
-plots.
+``dcmaes bench run --suite integer`` runs, ``dcmaes bench report`` writes tables and plots; ``python -m
+dcmaes.bench`` is the same.
 """
 
 from dcmaes.bench._domain import Domain

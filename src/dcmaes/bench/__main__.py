@@ -1,4 +1,7 @@
-"""Command line of the benchmark: ``python -m dcmaes.bench run|show|report|list``."""
+"""Run optimizers side by side on the benchmark suites, and write tables of the results.
+
+Options without a command are those of `run`: ``dcmaes bench --quick`` is ``dcmaes bench run --quick``.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +15,28 @@ from pathlib import Path
 from dcmaes.bench._measures import table
 from dcmaes.bench._references import read_references
 from dcmaes.bench._registry import optimizers
-from dcmaes.bench._report import suite_section, write
+from dcmaes.bench._report import write
 from dcmaes.bench._results import RESULTS, RunRecord, read
 from dcmaes.bench._rows import missing_package, suite, suites
 from dcmaes.bench._runner import plan, run_all
+from dcmaes.bench._tables import suite_section
 
 QUICK_BUDGET = 100
+PAGE, README = Path("docs") / "benchmarks.md", Path("README.md")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command given by `arguments` (those of the process by default) and return its exit code."""
-    options = _parser().parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given and given[0].startswith("-") and given[0] not in ("-h", "--help"):
+        given.insert(0, "run")
+    options = _parser().parse_args(given)
     command = {"run": _run, "show": _show, "report": _report, "list": _list}[options.command]
     return command(options)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m dcmaes.bench", description=__doc__)
+    parser = argparse.ArgumentParser(prog="dcmaes bench", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="make the runs that have no result yet")
     run.add_argument(
@@ -47,17 +55,20 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--logs", type=Path, help="also write what IOHanalyzer and cocopp read (with --workers 1)"
     )
-    run.add_argument("--results", type=Path, default=RESULTS)
+    run.add_argument("--report", action="store_true", help="then write the page, its figures and the tables")
+    _add_paths(run)
     for name, text in (("show", "print a suite's tables"), ("report", "write the page and its figures")):
         shown = commands.add_parser(name, help=text)
         shown.add_argument("--suite", action="append")
-        shown.add_argument("--results", type=Path, default=RESULTS)
-        shown.add_argument("--page", type=Path, default=Path("docs") / "benchmarks.md")
-        shown.add_argument(
-            "--readme", type=Path, default=Path("README.md"), help="its marked block is replaced"
-        )
+        _add_paths(shown)
     commands.add_parser("list", help="show suites and optimizers")
     return parser
+
+
+def _add_paths(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--page", type=Path, default=PAGE)
+    parser.add_argument("--readme", type=Path, default=README, help="its marked block is replaced")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -65,9 +76,9 @@ def _run(options: argparse.Namespace) -> int:
     if problem is not None:
         print(problem, file=sys.stderr)
         return 2
+    if options.quick:
+        _keep_apart(options)
     results: Path = options.results
-    if options.quick and results == RESULTS:
-        results = Path(tempfile.mkdtemp(prefix="dcmaes-bench-"))
     for name in options.suite or suites():
         if (package := missing_package(name)) is not None:
             print(f"{name}: skipped, needs the package {package!r} (pip install dcmaes[bench])")
@@ -86,7 +97,17 @@ def _run(options: argparse.Namespace) -> int:
         made = run_all(jobs, results, workers=options.workers, again=options.again, report=_progress())
         print(f"{name}: {made} runs made, {len(jobs) - made} were there", flush=True)
     print(f"results: {results}")
-    return 0
+    return _report(options) if options.report else 0
+
+
+def _keep_apart(options: argparse.Namespace) -> None:
+    """Lead what a quick run would write over the committed files into another folder."""
+    if options.results == RESULTS:
+        options.results = Path(tempfile.mkdtemp(prefix="dcmaes-bench-")) / "results"
+    if options.page == PAGE:
+        options.page = options.results.parent / PAGE.name
+    if options.readme == README:
+        options.readme = options.results.parent / README
 
 
 def _chosen(text: str | None) -> tuple[list[str], str | None]:

@@ -1,8 +1,9 @@
-"""What is computed from the runs: pure functions of records, no files, no drawing."""
+"""What is computed from the runs of one optimizer on one row: pure functions of records, no files."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ from dcmaes.bench._results import RunRecord
 
 N_TARGETS = 51
 CHECKPOINTS = (100, 1_000, 10_000)
+# Where the area is taken: at 50 evaluations per variable, and at the budget of the row.
+EARLY, FULL = "50 d", "budget"
+EARLY_PER_VARIABLE = 50
 Trace = Sequence[tuple[int, float]]
 
 
@@ -29,20 +33,34 @@ class Scale:
 class Score:
     """One optimizer on one row: means and medians over instances.
 
-    `area` is the area under the curve of hit targets (0 to 1), `median` the median evaluations to the optimum
-    (infinite if half of the runs fail), `ert` the expected running time, `success` the share of runs that hit
-    it, `distinct` the share of evaluations spent on new points, `gap_at` the median gap after so many
-    evaluations.
+    `areas` holds the area under the curve of hit targets (0 to 1) up to `FULL` and up to `EARLY`, each by
+    instance; `EARLY` is missing where the budget is below twice that. `median` is the median number of
+    evaluations to the optimum (infinite if half of the runs fail), `ert` the expected running time, `success`
+    the share of runs that hit it, `distinct` the share of evaluations spent on new points, `timed_out` and
+    `failed` the shares of runs that the cap on wall time or an error ended, `gap_at` the median gap after so
+    many evaluations, `per_variable` the budget over the number of variables.
     """
 
-    n_runs: int
-    area: float
+    areas: Mapping[str, Mapping[int, float]]
     median: float
     ert: float
     success: float
     own_time: float
     distinct: float
+    timed_out: float
+    failed: float
     gap_at: Mapping[int, float]
+    per_variable: float
+
+    @property
+    def n_runs(self) -> int:
+        """Number of instances that were run."""
+        return len(self.areas[FULL])
+
+    def area(self, when: str = FULL) -> float:
+        """Mean area over instances, not a number where there is none."""
+        values = self.areas.get(when)
+        return float(np.mean(list(values.values()))) if values else math.nan
 
 
 def scales(
@@ -124,7 +142,6 @@ def median_evaluations(records: Sequence[RunRecord]) -> float:
 
 def score(records: Sequence[RunRecord], scale_of: Mapping[tuple[str, int], Scale]) -> Score:
     """Sum up one optimizer's runs on one row."""
-    areas = [area(r.trace, scale_of[r.problem, r.instance], r.budget) for r in records]
     gap_at = {
         when: float(
             np.median([value_at(r.trace, when) - scale_of[r.problem, r.instance].reference for r in records])
@@ -133,34 +150,52 @@ def score(records: Sequence[RunRecord], scale_of: Mapping[tuple[str, int], Scale
         if when <= records[0].budget
     }
     return Score(
-        n_runs=len(records),
-        area=float(np.mean(areas)),
+        areas=_areas(records, scale_of),
         median=median_evaluations(records),
         ert=expected_running_time(records),
         success=float(np.mean([r.solved_at is not None for r in records])),
         own_time=float(np.median([r.own_time for r in records])),
         distinct=float(np.mean([r.n_distinct / max(r.n_evaluations, 1) for r in records])),
+        timed_out=float(np.mean([r.stop == "time" for r in records])),
+        failed=float(np.mean([r.stop.startswith("error") for r in records])),
         gap_at=gap_at,
+        per_variable=records[0].budget / records[0].dimension,
     )
+
+
+def _areas(
+    records: Sequence[RunRecord], scale_of: Mapping[tuple[str, int], Scale]
+) -> dict[str, dict[int, float]]:
+    """Areas by instance; the targets are the same at both ends, only the axis is shorter."""
+    early = EARLY_PER_VARIABLE * records[0].dimension
+    ends = {FULL: records[0].budget} | ({EARLY: early} if 2 * early <= records[0].budget else {})
+    return {
+        when: {r.instance: area(r.trace, scale_of[r.problem, r.instance], end) for r in records}
+        for when, end in ends.items()
+    }
 
 
 Table = dict[str, dict[str, Score]]
 
 
 def table(records: Sequence[RunRecord], references: Mapping[str, float] | None = None) -> Table:
-    """Scores by problem, then by optimizer, in the order of the records.
+    """Scores by problem, then by optimizer; problems in alphabetical order, numbers in theirs by size.
 
-    Compared are only runs with the problem's most common budget, on the instances that all its optimizers
-    ran.
+    Runs count if they have the problem's most common budget. Every optimizer keeps all of its instances, also
+    those that others lack: what compares two of them (`dcmaes.bench._compare`) pairs the instances both ran.
     """
     scale_of = scales(records, references)
     groups: dict[str, dict[str, list[RunRecord]]] = defaultdict(lambda: defaultdict(list))
     for record in comparable(records):
         groups[record.problem][record.optimizer].append(record)
     return {
-        problem: {name: score(runs, scale_of) for name, runs in by_name.items()}
-        for problem, by_name in groups.items()
+        problem: {name: score(runs, scale_of) for name, runs in sorted(groups[problem].items())}
+        for problem in sorted(groups, key=_natural)
     }
+
+
+def _natural(label: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", label)]
 
 
 def comparable(records: Iterable[RunRecord]) -> list[RunRecord]:
@@ -175,30 +210,11 @@ def comparable(records: Iterable[RunRecord]) -> list[RunRecord]:
     return kept
 
 
-def mean_ranks(scores: Table) -> dict[str, float]:
-    """Mean rank by area of the optimizers that ran all rows, among themselves; ties share their mean rank."""
-    names = sorted(set.intersection(*(set(row) for row in scores.values()))) if scores else []
-    if not names:
-        return {}
-    areas = np.array([[row[name].area for name in names] for row in scores.values()])
-    better = (areas[:, None, :] > areas[:, :, None]).sum(axis=2)
-    equal = (areas[:, None, :] == areas[:, :, None]).sum(axis=2)
-    ranks = (better + (equal + 1) / 2).mean(axis=0)
-    return dict(zip(names, ranks.tolist(), strict=True))
-
-
-def virtual_best_ratio(scores: Table, name: str, peers: Sequence[str]) -> float:
-    """Area of an optimizer summed over rows, relative to the best peer of each row (virtual best peer)."""
-    rows = [row for row in scores.values() if name in row and any(peer in row for peer in peers)]
-    best = sum(max(row[peer].area for peer in peers if peer in row) for row in rows)
-    return sum(row[name].area for row in rows) / best if best else math.nan
-
-
 def ecdf(
     records: Sequence[RunRecord], scale_of: Mapping[tuple[str, int], Scale], grid: FloatArray
 ) -> FloatArray:
-    """Share of (run, target) pairs hit within each number of evaluations of `grid`."""
+    """Share of (run, target) pairs hit within so many evaluations per variable, for each entry of `grid`."""
     if not records:
         return np.zeros(len(grid))
-    reached = np.concatenate([hits(r.trace, scale_of[r.problem, r.instance]) for r in records])
+    reached = np.concatenate([hits(r.trace, scale_of[r.problem, r.instance]) / r.dimension for r in records])
     return np.asarray((reached[:, None] <= grid).mean(axis=0))

@@ -4,46 +4,89 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from dcmaes.bench._measures import comparable, ecdf, scales
+from dcmaes.bench._compare import DEFAULT, is_own
+from dcmaes.bench._measures import EARLY_PER_VARIABLE, comparable, ecdf, scales
 from dcmaes.bench._results import RunRecord
 
+# The best peers get a name and one of these: colours that the colour-blind can tell apart, with line styles
+# for print without colours. The others are grey.
+_NAMED: tuple[tuple[str, Any], ...] = (
+    ("#d55e00", "--"),
+    ("#009e73", "-."),
+    ("#cc79a7", (0, (5, 1))),
+    ("#8a6d00", (0, (1, 1))),
+    ("#56b4e9", (0, (3, 1, 1, 1))),
+)
+_OWN, _GREY = "#00436b", "#b0b0b0"
+_OWN_STYLES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1)), ":")
 
-def ecdf_figure(records: Sequence[RunRecord], references: Mapping[str, float], path: Path) -> None:
-    """Draw the share of targets hit against evaluations, one line per optimizer that ran all the rows."""
+
+def common_runs(records: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
+    """Runs by optimizer on the rows that at least half of the optimizers ran, of those that ran them all.
+
+    Curves over different rows cannot be compared, so an optimizer that lacks some is left out.
+    """
+    kept = comparable(records)
+    ran: dict[str, set[str]] = {}
+    for record in kept:
+        ran.setdefault(record.problem, set()).add(record.optimizer)
+    n_optimizers = len({record.optimizer for record in kept})
+    rows = {problem for problem, names in ran.items() if 2 * len(names) >= n_optimizers} or set(ran)
+    complete = set.intersection(*(ran[problem] for problem in rows)) if rows else set()
+    return {name: [r for r in kept if r.optimizer == name and r.problem in rows] for name in sorted(complete)}
+
+
+def ecdf_figure(records: Sequence[RunRecord], references: Mapping[str, float], path: Path) -> list[str]:
+    """Draw the share of targets hit against evaluations per variable; return the optimizers drawn.
+
+    The library's default is highlighted, the five peers with the highest curves have colours, the rest is
+    grey.
+    """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    scale_of = scales(records, references)
-    kept = comparable(records)
-    n_rows = len({record.problem for record in kept})
-    names = sorted({record.optimizer for record in kept})
-    grid = np.geomspace(1, max(record.budget for record in kept), 200)
-    figure = Figure(figsize=(7.5, 5), layout="constrained")
+    scale_of, runs = scales(records, references), common_runs(records)
+    figure = Figure(figsize=(7.5, 4.6), layout="constrained")
     axes = figure.add_subplot()
-    for i, name in enumerate(names):
-        runs = [record for record in kept if record.optimizer == name]
-        if len({record.problem for record in runs}) < n_rows:
-            continue
-        own = name.startswith("dcmaes")
-        axes.plot(
-            grid,
-            ecdf(runs, scale_of, grid),
-            label=name,
-            lw=2.5 if own else 1.2,
-            ls="-" if own else _STYLES[i % 4],
-        )
-    axes.set(
-        xscale="log", xlabel="evaluations", ylabel="share of targets hit", xlim=(1, grid[-1]), ylim=(0, 1)
-    )
-    axes.grid(alpha=0.3)
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(fontsize=7)
+    ends = [(1 / r.dimension, r.budget / r.dimension) for some in runs.values() for r in some] or [
+        (0.1, 10.0)
+    ]
+    first, last = min(low for low, _ in ends), max(high for _, high in ends)
+    grid = np.geomspace(first, last, 200)
+    curves = {name: ecdf(some, scale_of, grid) for name, some in runs.items()}
+    order = sorted(curves, key=lambda name: -float(curves[name].mean()))
+    for name, look in _looks(order).items():
+        axes.plot(grid, curves[name], **look)
+    if first < EARLY_PER_VARIABLE < last:
+        axes.axvline(EARLY_PER_VARIABLE, color=_GREY, lw=0.8, ls=":")
+    axes.set(xscale="log", xlabel="evaluations per variable", ylabel="share of targets hit")
+    axes.set(xlim=(first, last), ylim=(0, 1))
+    axes.grid(alpha=0.25)
+    if order:
+        axes.legend(fontsize=8, loc="upper left", framealpha=0.9)
     path.parent.mkdir(parents=True, exist_ok=True)
     with rc_context({"svg.hashsalt": "dcmaes"}):  # the same data give the same bytes
         figure.savefig(path, metadata={"Date": None})
+    return order
 
 
-_STYLES = ("--", "-.", ":", "-")
+def _looks(order: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """How each curve is drawn, by name, in the order of the legend: the library, the best peers, the rest."""
+    own = sorted((name for name in order if is_own(name)), key=lambda name: name != DEFAULT)
+    peers = [name for name in order if not is_own(name)]
+    looks: dict[str, dict[str, Any]] = {}
+    for i, name in enumerate(own):
+        is_main = name == DEFAULT or len(own) == 1
+        width, style = (2.8, "-") if is_main else (1.4, _OWN_STYLES[i % len(_OWN_STYLES)])
+        looks[name] = {"label": name, "color": _OWN, "lw": width, "ls": style, "zorder": 4 if is_main else 3}
+    for name, (color, style) in zip(peers, _NAMED, strict=False):
+        looks[name] = {"label": name, "color": color, "lw": 1.6, "ls": style, "zorder": 2}
+    rest = peers[len(_NAMED) :]
+    for i, name in enumerate(rest):
+        label = f"{len(rest)} other peers" if i == 0 else None
+        looks[name] = {"label": label, "color": _GREY, "lw": 0.8, "ls": "-", "zorder": 1}
+    return looks
