@@ -152,6 +152,15 @@ def test_virtual_best_peer_takes_the_best_of_each_row():
     assert {p: d.peer for p, d in compare.virtual_best(table, "own").items()} == {"p": "x", "q": "y"}
 
 
+def test_no_peer_is_better_than_the_virtual_best_peer():
+    table = measures.table(
+        [run("dcmaes auto", trace=FAST), run("good", trace=SLOW), run("poor", trace=[(1, 8.0)])]
+    )
+    assert compare.virtual_best_ratio(table, "dcmaes auto") > 1
+    assert compare.virtual_best_ratio(table, "good") == 1.0
+    assert compare.virtual_best_ratio(table, "poor") < 1
+
+
 def test_optimizers_are_compared_on_the_instances_that_both_ran():
     # instance 1 is hard for everybody; x ran only the easy one, y shares none with own
     records = [run("own", trace=FAST), run("own", instance=1, trace=[(1, 8.0)])]
@@ -280,7 +289,7 @@ def test_readme_block_has_both_ends_rows_and_seeds_and_replaces_only_the_marked_
         "1",
         "2; peers 1",
         *("dcmaes auto", area, "1.00 / 1.00"),
-        *("peer", area, line[-1]),
+        *("peer", area, "1.00 / 1.00"),
     ]
     assert replace_block("no markers", "block") == "no markers"
 

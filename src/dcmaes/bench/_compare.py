@@ -67,10 +67,19 @@ def duels(
 def virtual_best(
     scores: Table, name: str, peers: Iterable[str] | None = None, when: str = FULL
 ) -> dict[str, Duel]:
-    """For each row that can be compared, the duel with the peer that does best against this optimizer."""
+    """For each row that can be compared, the duel with the peer that does best against this optimizer.
+
+    On the rows where a peer is itself the best one, that is itself.
+    """
     chosen = None if peers is None else list(peers)
-    found = {problem: duels(row, name, chosen, when) for problem, row in scores.items()}
-    return {problem: fought[0] for problem, fought in found.items() if fought}
+    found = {}
+    for problem, row in scores.items():
+        fought = duels(row, name, chosen, when)
+        if name in row and when in row[name].areas and not is_own(name) and chosen is None:
+            fought.append(Duel(name, row[name].area(when), row[name].area(when), len(row[name].areas[when])))
+        if fought:
+            found[problem] = max(fought, key=lambda duel: duel.lead)
+    return found
 
 
 def virtual_best_ratio(

@@ -62,7 +62,8 @@ def ecdf_figure(records: Sequence[RunRecord], references: Mapping[str, float], p
     for name, look in _looks(order).items():
         axes.plot(grid, curves[name], **look)
     if first < EARLY_PER_VARIABLE < last:
-        axes.axvline(EARLY_PER_VARIABLE, color=_GREY, lw=0.8, ls=":")
+        axes.axvline(EARLY_PER_VARIABLE, color="#606060", lw=1.0, ls=":")
+        axes.annotate("50 d", (EARLY_PER_VARIABLE, 0.01), (3, 0), textcoords="offset points", fontsize=8)
     axes.set(xscale="log", xlabel="evaluations per variable", ylabel="share of targets hit")
     axes.set(xlim=(first, last), ylim=(0, 1))
     axes.grid(alpha=0.25)

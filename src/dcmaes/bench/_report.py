@@ -11,7 +11,6 @@ from dcmaes.bench import _results
 from dcmaes.bench._compare import (
     against,
     chosen_entry,
-    duels,
     entries,
     is_own,
     mean_area,
@@ -39,9 +38,8 @@ comparison. Slow optimizers have run fewer rows or seeds, which the columns *row
   that. The targets of an instance lie evenly on a log axis between the gap of a first point and the optimum
   (where that is unknown, the best value known). Means over the rows that the optimizer ran: with fewer
   rows, look at VBP instead.
-- **VBP**: area relative to the *virtual best peer*, which is on each row the optimizer, other than itself
-  and than dcmaes, that does best against it. Two optimizers are compared on the instances that both ran;
-  areas are summed over rows.
+- **VBP**: area relative to the *virtual best peer*, the best peer of each row, chosen afterwards (so no
+  peer is above 1). Two optimizers are compared on the instances that both ran; areas are summed over rows.
 - **rank**: mean rank by area among those that ran a row.
 - **solved**: share of runs that hit the optimum (where the optimum is not known: none can).
 - **distinct**: share of evaluations that were spent on points not evaluated before in the same run.
@@ -103,7 +101,7 @@ def replace_block(text: str, block: str) -> str:
 def write_csv(path: Path, scores: Table) -> Path:
     """Write every measure of every row and optimizer, one line each; return the path.
 
-    VBP is here the area relative to the peer that does best against the optimizer on this row.
+    VBP is here the area relative to that of the best peer of the row.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     head = [
@@ -129,12 +127,11 @@ def write_csv(path: Path, scores: Table) -> Path:
     return path
 
 
-def _measures(row: Mapping[str, Score], name: str) -> list[float]:
+def _measures(row: dict[str, Score], name: str) -> list[float]:
     s = row[name]
     ratios = []
     for when in (EARLY, FULL):
-        best = next(iter(duels(row, name, when=when)), None)
-        ratios.append(best.own / best.other if best is not None and best.other else math.nan)
+        ratios.append(virtual_best_ratio({"": row}, name, when=when))
     numbers = [s.area(EARLY), s.area(), *ratios, s.median, s.ert, s.success, s.distinct, s.own_time]
     return [*numbers, s.timed_out, s.failed, *(s.gap_at.get(when, math.nan) for when in CHECKPOINTS)]
 
@@ -143,10 +140,10 @@ def _picture(suite: str, file: str, scores: Table, drawn: Sequence[str]) -> str:
     """The figure of a suite with its caption, which names who is not in it."""
     missing = [name for name in entries(scores) if name not in drawn]
     text = f"Share of targets hit against evaluations per variable, suite {suite}"
-    caption = f"{text}; dotted: 50 d." if len(ends(scores)) > 1 else f"{text}."
+    caption = f"{text}."
     if missing:
         caption += f" Not drawn, since they lack some of the rows: {', '.join(missing)}."
-    return f"![{text}](images/{file})\n\n{caption}\n"
+    return f"![{text}](images/{file})\n\n{caption}"
 
 
 def write(results: Path, page: Path, suites: Sequence[str], readme: Path | None = None) -> list[Path]:
@@ -161,12 +158,12 @@ def write(results: Path, page: Path, suites: Sequence[str], readme: Path | None 
         _results.compact(results, name)
         references = update_references(results, records)
         tables[name] = table(records, references)
-        sections.append(suite_section(name, tables[name]))
         written.append(write_csv(results.parent / "tables" / f"{name}.csv", tables[name]))
         figure = page.parent / "images" / f"bench-{name}.svg"
         drawn = ecdf_figure(records, references, figure)
         written.append(figure)
-        sections.append(_picture(name, figure.name, tables[name], drawn))
+        picture = _picture(name, figure.name, tables[name], drawn)
+        sections.append(suite_section(name, tables[name], picture))
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text("\n".join(sections), encoding="utf-8")
     if readme is not None and readme.exists():

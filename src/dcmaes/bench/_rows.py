@@ -14,13 +14,13 @@ from dcmaes.problems import Problem
 
 # Module that lists the rows of each suite, and the package its problems come from.
 _SUITES = {
-    "cma": ("dcmaes.bench._suite_own", None),
-    "integer": ("dcmaes.bench._suite_own", None),
-    "categorical": ("dcmaes.bench._suite_own", None),
-    "combinatorial": ("dcmaes.bench._suite_own", None),
     "pbo": ("dcmaes.bench._suite_pbo", "ioh"),
+    "integer": ("dcmaes.bench._suite_own", None),
     "mixint": ("dcmaes.bench._suite_mixint", "cocoex"),
+    "categorical": ("dcmaes.bench._suite_own", None),
     "hpo": ("dcmaes.bench._suite_hpo", "sklearn"),
+    "combinatorial": ("dcmaes.bench._suite_own", None),
+    "cma": ("dcmaes.bench._suite_own", None),
 }
 
 
@@ -64,7 +64,7 @@ def suites() -> tuple[str, ...]:
     """Names of the suites.
 
     >>> suites()[:2]
-    ('cma', 'integer')
+    ('pbo', 'integer')
     """
     return tuple(_SUITES)
 

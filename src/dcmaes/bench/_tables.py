@@ -20,10 +20,10 @@ from dcmaes.bench._compare import (
 from dcmaes.bench._measures import EARLY, FULL, Score, Table
 
 
-def suite_section(name: str, scores: Table) -> str:
-    """The Markdown section of a suite."""
+def suite_section(name: str, scores: Table, picture: str = "") -> str:
+    """The Markdown section of a suite: what it comes to first, then the figure, then row by row."""
     parts = [f"## Suite `{name}`", extent(scores), summary_table(scores), failures(scores), singles(scores)]
-    parts += [losses(scores), row_table(scores)]
+    parts += [picture, losses(scores), row_table(scores)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -49,7 +49,7 @@ def summary_table(scores: Table) -> str:
     shown = ends(scores)
     titles = {EARLY: " 50 d", FULL: ""}
     head = [f"area{titles[when]}" for when in shown] + [f"VBP{titles[when]}" for when in shown]
-    head += ["rank", "solved", "distinct", "own time", "timed out", "rows", "runs"]
+    head += ["rank", "solved", "distinct", "own time (ms)", "timed out", "rows", "runs"]
     ranks = mean_ranks(scores)
     ratios = {
         name: [virtual_best_ratio(scores, name, when=when) for when in shown] for name in entries(scores)
@@ -82,7 +82,7 @@ def _shares(scores: Table, name: str) -> list[str]:
     return [
         percent(_mean([row.success for row in rows])),
         percent(_mean([row.distinct for row in rows])),
-        f"{1e3 * sorted(row.own_time for row in rows)[len(rows) // 2]:.2f} ms",
+        f"{1e3 * sorted(row.own_time for row in rows)[len(rows) // 2]:.2f}",
         percent(late) if late else "",
     ]
 
