@@ -415,6 +415,8 @@ def test_constraints_and_starting_points(folder):
 
 def test_bench_and_demo():
     assert "suite" in run("bench", "list").stdout
+    quick = run("bench", "--quick", "--suite", "categorical", "--optimizers", "random", "--workers", 1)
+    assert "categorical: 2 runs made" in quick.stdout
     assert "known optimum" in run("demo", "--budget", 30).stdout
 
 

@@ -62,6 +62,16 @@ def test_unknown_optimum_is_the_best_of_all_runs_and_of_the_references():
     assert measures.scales(records, {"p": 9.0, "p #0": 1.0})["p", 0].reference == 1.0
 
 
+def test_runs_better_than_the_optimum_are_refused():
+    with pytest.raises(ValueError, match=r"p #0: b found -1\.0, better than the optimum 0\.0"):
+        measures.scales([run(), run("b", trace=[(1, -1.0)])])
+
+
+def test_runs_on_different_versions_of_a_problem_are_refused():
+    with pytest.raises(ValueError, match=r"a ran it with the optimum 0\.0, b with 1\.0"):
+        measures.scales([run(), run("b", optimum=1.0, trace=[(1, 8.0)])])
+
+
 def test_hits_and_area_by_hand():
     scale = Scale(0.0, np.array([8.0, 4.0, 2.0, 1.0]))
     trace = [(1, 8.0), (10, 3.0), (100, 2.0)]

@@ -84,6 +84,7 @@ def scales(
 
 
 def _scale(group: Sequence[RunRecord], known: float) -> Scale:
+    _check(group)
     optimum, tolerance = group[0].optimum, group[0].tolerance
     reference = optimum if optimum is not None else min(known, *(record.best for record in group))
     first = max(
@@ -93,6 +94,23 @@ def _scale(group: Sequence[RunRecord], known: float) -> Scale:
     floor = min((gap for gap in gaps if gap > tolerance), default=tolerance) / 2
     floor = max(floor, tolerance, 1e-8 * first)
     return Scale(reference, np.geomspace(first, min(floor, first), N_TARGETS))
+
+
+def _check(group: Sequence[RunRecord]) -> None:
+    """Refuse runs of one instance that disagree about its optimum, or are better than it."""
+    optimum, name = group[0].optimum, f"{group[0].problem} #{group[0].instance}"
+    for record in group:
+        if record.optimum != optimum:
+            raise ValueError(
+                f"{name}: {group[0].optimizer} ran it with the optimum {optimum}, {record.optimizer} with "
+                f"{record.optimum}; the problem has changed in between, so remove the older runs"
+            )
+        slack = max(record.tolerance, 1e-8 * abs(record.best))
+        if optimum is not None and record.best < optimum - slack:
+            raise ValueError(
+                f"{name}: {record.optimizer} found {record.best}, better than the optimum {optimum} that is "
+                "stated; correct the optimum and remove all runs of the problem, which ended there"
+            )
 
 
 def hits(trace: Trace, scale: Scale) -> FloatArray:

@@ -16,6 +16,9 @@ from dcmaes.problems._problem import binary_variables
 
 N_FUNCTIONS = 25
 LABS, MIS, TRAP, NK = 18, 22, 24, 25
+# ConcatenatedTrap with 64 bits adds to its 12 blocks of 5 a trap of size 4 that counts the last 16 bits, so
+# that all ones are far from the best: ones in 10 blocks, none in the 2 others, and 2 of the last 4 bits.
+TRAP_64 = 12.6
 
 
 def rows(name: str) -> list[Row]:
@@ -30,16 +33,17 @@ def rows(name: str) -> list[Row]:
 
 
 def pbo_problem(function: int, n: int, *, instance: int = 0, log_folder: Path | None = None) -> Problem:
-    """One function of the suite; instance i is the package's instance i + 1, where that can be trusted.
+    """One function of the suite; instance i is the package's instance i + 2, where that can be trusted.
 
-    The package's stated optimum is infinite for LABS and NKLandscapes and wrong for MIS on instances other
-    than 1, and for ConcatenatedTrap when 5 does not divide n; these use instance 1 with every seed, and their
-    optimum comes from published tables (LABS), from the all-ones string (ConcatenatedTrap) or is unknown
-    (NKLandscapes).
+    Instance 1 is the function as it stands, without the package's relabelling of bits: strings of equal bits,
+    where some optimizers start, solve its Ising models. The package's stated optimum is infinite for LABS and
+    NKLandscapes and wrong for MIS on instances other than 1, and for ConcatenatedTrap when 5 does not divide
+    n; these use instance 1 with every seed, and their optimum comes from published tables (LABS), from the
+    formula (ConcatenatedTrap) or is unknown (NKLandscapes).
     """
     ioh = import_module("ioh")
     odd = function in (LABS, MIS, NK) or (function == TRAP and n % 5)
-    number = 1 if odd else instance + 1
+    number = 1 if odd else instance + 2
     wrapped = ioh.get_problem(function, number, n, ioh.ProblemClass.PBO)
     optimum, source = _optimum(wrapped, function, n)
     if log_folder is not None:
@@ -59,9 +63,7 @@ def _optimum(wrapped: Any, function: int, n: int) -> tuple[float | None, str]:
     if function == NK:
         return None, "unknown"
     if function == TRAP and n % 5:
-        best = -float(wrapped(np.ones(n, dtype=int)))
-        wrapped.reset()
-        return best, "all ones"
+        return (-TRAP_64, "formula of the package") if n == 64 else (None, "unknown")
     return -float(wrapped.optimum.y), "ioh"
 
 
