@@ -413,9 +413,10 @@ def test_constraints_and_starting_points(folder):
     assert min(point["n"] for point in history.points) == 4
 
 
-def test_bench_and_demo():
+def test_bench_and_demo(tmp_path):
     assert "suite" in run("bench", "list").stdout
-    quick = run("bench", "--quick", "--suite", "categorical", "--optimizers", "random", "--workers", 1)
+    some = ("--suite", "categorical", "--optimizers", "random", "--workers", 1, "--results", tmp_path)
+    quick = run("bench", "--quick", *some)
     assert "categorical: 2 runs made" in quick.stdout
     assert "known optimum" in run("demo", "--budget", 30).stdout
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -118,6 +119,16 @@ def test_runs_are_resumed_not_repeated(tmp_path, registered):
     assert run_all(jobs, tmp_path, workers=1) == 1
     assert calls == [0, 1, 2]
     assert len(results_module.read(tmp_path, "mine")) == 3
+
+
+def test_runs_are_made_again_after_the_optimum_was_corrected(tmp_path):
+    jobs = plan([ROW], ["random"], range(2))
+    run_all(jobs, tmp_path, workers=1)
+    path = results_module.path_of(tmp_path, "mine", "random")
+    first, second = path.read_text().splitlines(keepends=True)
+    path.write_text(first.replace('"optimum":0.0', '"optimum":1.0') + second)
+    assert run_all(jobs, tmp_path, workers=1) == 1
+    assert {record.optimum for record in results_module.read(tmp_path, "mine")} == {0.0}
 
 
 def test_runs_made_again_replace_the_old_ones(tmp_path):
@@ -289,6 +300,14 @@ def test_quick_runs_need_no_command_and_leave_the_committed_files_alone(tmp_path
 def test_command_line_names_what_is_unknown(tmp_path, capsys):
     assert main(["run", "--optimizers", "nonsense", "--results", str(tmp_path)]) == 2
     assert "unknown optimizer 'nonsense'" in capsys.readouterr().err
+
+
+def test_command_line_says_which_runs_cannot_be_compared(tmp_path, capsys):
+    record = run_once(Job(ROW, "random", 1, 30, 60.0))
+    path = results_module.path_of(tmp_path, "categorical", "random")
+    results_module.append(path, replace(record, best=-5.0))
+    assert main(["show", "--suite", "categorical", "--results", str(tmp_path)]) == 1
+    assert "error: onemax n=8 #1: random found -5, better than the optimum 0.0" in capsys.readouterr().err
 
 
 def test_committed_lines_are_plain_json(tmp_path):

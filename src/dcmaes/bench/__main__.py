@@ -32,7 +32,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given.insert(0, "run")
     options = _parser().parse_args(given)
     command = {"run": _run, "show": _show, "report": _report, "list": _list}[options.command]
-    return command(options)
+    try:
+        return command(options)
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
 
 
 def _parser() -> argparse.ArgumentParser:

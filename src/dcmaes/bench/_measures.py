@@ -103,13 +103,13 @@ def _check(group: Sequence[RunRecord]) -> None:
         if record.optimum != optimum:
             raise ValueError(
                 f"{name}: {group[0].optimizer} ran it with the optimum {optimum}, {record.optimizer} with "
-                f"{record.optimum}; the problem has changed in between, so remove the older runs"
+                f"{record.optimum}; the problem has changed in between, so make the older runs again"
             )
         slack = max(record.tolerance, 1e-8 * abs(record.best))
         if optimum is not None and record.best < optimum - slack:
             raise ValueError(
                 f"{name}: {record.optimizer} found {record.best}, better than the optimum {optimum} that is "
-                "stated; correct the optimum and remove all runs of the problem, which ended there"
+                "stated; correct the optimum and make the runs again, which ended there"
             )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,6 +25,7 @@ from dcmaes.bench._recorder import Recorder, RunEnded
 from dcmaes.bench._registry import Optimizer, optimizers
 from dcmaes.bench._results import RunRecord
 from dcmaes.bench._rows import Row
+from dcmaes.problems import Problem
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def run_once(job: Job) -> RunRecord:
         instance=job.instance,
         dimension=problem.dimension,
         budget=job.budget,
-        optimum=problem.optimum if problem.optimum is not None else problem.reference,
+        optimum=_optimum(problem),
         tolerance=problem.tolerance,
         n_evaluations=recorder.n_evaluations,
         n_distinct=recorder.n_distinct,
@@ -71,6 +73,10 @@ def run_once(job: Job) -> RunRecord:
         own_time=(elapsed - recorder.time_inside) / max(recorder.n_evaluations, 1),
         trace=recorder.trace,
     )
+
+
+def _optimum(problem: Problem) -> float | None:
+    return problem.optimum if problem.optimum is not None else problem.reference
 
 
 def _single_thread() -> Any:
@@ -151,10 +157,18 @@ def run_all(
     again: bool = False,
     report: Callable[[int, int, RunRecord], None] | None = None,
 ) -> int:
-    """Make the runs that have no record yet (or all, `again`), append each to its file; return how many."""
+    """Make the runs that have no record yet (or all, `again`), append each to its file; return how many.
+
+    A record of a problem whose optimum has been corrected since does not count.
+    """
     suites = {job.row.suite for job in jobs}
-    done = {(suite, *record.key) for suite in suites for record in _results.read(results, suite)}
-    left = [job for job in jobs if again or (job.row.suite, *job.key) not in done]
+    done = {(suite, *r.key): r.optimum for suite in suites for r in _results.read(results, suite)}
+    optimum = cache(lambda row, instance: _optimum(row.problem(instance)))
+    left = []
+    for job in jobs:
+        key = (job.row.suite, *job.key)
+        if again or key not in done or done[key] != optimum(job.row, job.instance):
+            left.append(job)
 
     def keep(job: Job, record: RunRecord, n: int) -> None:
         _results.append(_results.path_of(results, job.row.suite, job.optimizer), record)
