@@ -115,9 +115,11 @@ def _evaluate_or_stop(optimizer: Optimizer, evaluator: Evaluator, batch_size: in
         if evaluator.n_running:
             message = f"interrupted: waiting for {evaluator.n_running} evaluations under way"
             print(f"{message}; interrupt again to leave at once", file=sys.stderr, flush=True)
-        loop.run()
-        if run.stop is not None and run.stop.reason is StopReason.INTERRUPTED:
-            run.stop = StopReason.INTERRUPTED.stop(n_evaluations=run.n_told)
+        try:
+            loop.run()
+        finally:
+            if run.stop is not None and run.stop.reason is StopReason.INTERRUPTED:
+                run.stop = StopReason.INTERRUPTED.stop(n_evaluations=run.n_told)
 
 
 class _Loop:
