@@ -9,7 +9,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
+import warnings
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dcmaes as dc
-from dcmaes.journal import SYNCED_SECONDS, _schema
+from dcmaes.journal import SYNCED_SECONDS, Reader, _schema
 from dcmaes.optimizer import _persistence
 from dcmaes.store import StoreError
 
@@ -173,6 +175,54 @@ def test_a_place_that_cannot_be_written():
         dc.Optimizer(**RUN, store="/proc/run.db")
 
 
+def say_as_nobody(action):
+    """Return what `action` says in a process without special rights, whoever runs this."""
+    ours, theirs = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forking beside threads
+        child = os.fork()
+    if child == 0:
+        try:
+            if os.getuid() == 0:
+                os.setuid(65534)  # nobody
+            text = str(action())
+        except BaseException as error:
+            text = f"{type(error).__name__}: {error}"
+        os.write(theirs, text.encode())
+        os._exit(0)
+    os.close(theirs)
+    os.waitpid(child, 0)
+    with open(ours, "rb") as pipe:
+        return pipe.read().decode()
+
+
+@pytest.mark.parametrize("is_wal", [False, True])
+def test_a_folder_that_is_read_only(is_wal):
+    with tempfile.TemporaryDirectory() as name:  # not tmp_path, above which nobody may look
+        folder = Path(name)
+        path = folder / "run.db"
+        dc.minimize(objective, **RUN, store=path)
+        if is_wal:  # as left behind when somebody was reading at the end of the run
+            connection = sqlite3.connect(path)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.close()
+        assert len(dc.store.read(path).history) == 100  # and all modules are loaded that nobody may not read
+        content = path.read_bytes()
+        path.chmod(0o444)
+        folder.chmod(0o555)
+        try:
+            refused = say_as_nobody(lambda: dc.minimize(objective, **RUN, store=path))
+            read = say_as_nobody(lambda: len(dc.store.read(path).history))
+            new = say_as_nobody(lambda: dc.minimize(objective, **RUN, store=folder / "new.db"))
+        finally:
+            folder.chmod(0o755)
+        assert refused.startswith("StoreError: the store")
+        assert "read-only" in refused or "cannot be opened" in refused
+        assert read == "100"
+        assert "cannot be used: it cannot be opened; check that the folder" in new
+        assert path.read_bytes() == content
+
+
 def test_a_store_that_is_read_only_can_be_read_but_not_gone_on_with(path, monkeypatch):
     dc.minimize(objective, **RUN, store=path)
     content = path.read_bytes()
@@ -226,6 +276,29 @@ def test_a_store_of_another_version_is_left_alone(path, stored):
     assert path.read_bytes() == content
 
 
+def test_a_store_with_other_tables_is_left_alone(path, stored):
+    path.write_bytes(stored.read_bytes())
+    with sqlite3.connect(path) as connection:
+        connection.execute("ALTER TABLE sitting ADD COLUMN mood TEXT")
+    connection.close()
+    content = path.read_bytes()
+    for use in (lambda: dc.resume(path, objective), lambda: dc.store.read(path)):
+        with pytest.raises(StoreError, match="other tables than expected"):
+            use()
+    assert path.read_bytes() == content
+
+
+def test_whoever_reads_holds_up_nobody_who_writes(path):
+    with dc.Optimizer(**RUN, store=path) as opt:
+        reader = Reader.open(path)
+        with reader.at_once():
+            before = reader.last_seq()
+            opt.tell(opt.ask(2), [1.0, 2.0])
+            assert reader.last_seq() == before
+        assert reader.last_seq() > before
+        reader.close()
+
+
 def test_an_empty_file_becomes_a_store(path):
     path.touch()
     assert dc.minimize(objective, **RUN, store=path).nfev == 100
@@ -267,6 +340,23 @@ def test_a_store_that_was_cut_off_is_refused(path, stored, share):
         for use in (lambda: dc.store.read(path).result(), lambda: dc.Optimizer(**RUN, store=path)):
             with pytest.raises(StoreError):
                 use()
+    assert path.read_bytes() == cut
+
+
+@pytest.mark.parametrize("n_bytes", [1, 100, 2000, 4095])
+def test_a_store_whose_last_page_is_cut_off_is_refused(path, n_bytes):
+    dc.minimize(objective, **RUN, store=path)
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE filler (x BLOB)")
+    connection.execute("INSERT INTO filler VALUES (zeroblob(20000))")
+    connection.execute("DROP TABLE filler")  # leaves free pages at the end, which nothing reads
+    connection.commit()
+    connection.close()
+    cut = path.read_bytes()[:-n_bytes]
+    path.write_bytes(cut)
+    for use in (lambda: dc.store.read(path), lambda: dc.Optimizer(**RUN, store=path)):
+        with pytest.raises(StoreError, match="the last page is not whole"):
+            use()
     assert path.read_bytes() == cut
 
 

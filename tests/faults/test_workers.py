@@ -79,10 +79,12 @@ def test_a_worker_that_dies_is_replaced_and_its_point_evaluated_again(tmp_path):
 
 
 def test_a_point_that_kills_two_workers_has_failed(tmp_path):
+    store = tmp_path / "run.db"
     objective = Dying(tmp_path, is_mortal_once=False)
     with pytest.warns(RuntimeWarning, match="was lost and is made again"):
-        result = dc.minimize(objective, **RUN, budget=10, workers=2)
+        result = dc.minimize(objective, **RUN, budget=10, workers=2, store=store)
     assert result.nfev == 10
+    assert len(dc.store.read(store).losses) == result.n_failures
     for record in result.history:
         is_even = record.point[0] % 2 == 0
         reason = "the worker process died (killed by SIGKILL), for the second time"
@@ -179,6 +181,25 @@ def test_a_pool_that_can_be_made_again_is(tmp_path):
     assert (result.nfev, result.n_failures) == (12, 0)
 
 
+def _refuse():
+    raise ImportError("no module named 'mesh'")
+
+
+class Unloadable:
+    """Can be pickled, but not be rebuilt elsewhere."""
+
+    def __reduce__(self):
+        return _refuse, ()
+
+    def __call__(self, x):
+        return 1.0
+
+
+def test_an_objective_that_cannot_be_rebuilt_in_a_worker_is_an_error_before_anything_is_spent():
+    with pytest.raises(TypeError, match=r"cannot be used in a worker process: ImportError: no module .*mesh"):
+        dc.minimize(Unloadable(), **RUN, budget=4, workers=2)
+
+
 SCRIPT = """
 import sys, time
 import dcmaes as dc
@@ -243,6 +264,26 @@ def test_ctrl_c_twice_ends_at_once_with_the_store_intact(tmp_path):
     assert (len(run.history), len(run.pending)) == (0, 2)
     with dc.Optimizer(SPACE, budget=1000, seed=0, strategy="random", store=tmp_path / "run.db") as opt:
         assert len(opt.pending) == 2
+
+
+def test_the_message_counts_what_was_told_between_two_interrupts(tmp_path):
+    store, release = tmp_path / "run.db", threading.Event()
+    both, turns = threading.Barrier(2), iter(range(2))
+
+    def objective(x):
+        both.wait()
+        if next(turns) == 1:
+            release.wait()
+        return float(x.sum())
+
+    def callback(opt):
+        release.set()
+        raise KeyboardInterrupt
+
+    with ThreadPoolExecutor(2) as pool, pytest.raises(KeyboardInterrupt):
+        dc.minimize(objective, **RUN, budget=9, executor=pool, workers=2, callbacks=callback, store=store)
+    run = dc.store.read(store)
+    assert (len(run.history), run.message) == (2, "interrupted after 2 evaluations")
 
 
 def test_ctrl_c_in_the_objective_returns_what_is_known(tmp_path):
