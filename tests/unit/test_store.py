@@ -74,6 +74,19 @@ def test_a_run_goes_on_exactly(path, monkeypatch, strategy, name, duplicates, sn
     assert len(opt.history) > 5
 
 
+def test_what_took_long_to_replay_is_not_replayed_again(path, monkeypatch):
+    monkeypatch.setattr(_run_store, "_SNAPSHOT_SECONDS", math.inf)
+    opt = dc.Optimizer(SPACE, budget=60, seed=0, strategy="cma", store=path)
+    opt.tell(opt.ask(5), [1.0, 2.0, 3.0, 4.0, 5.0])
+    del opt
+    monkeypatch.setattr(_run_store, "_SNAPSHOT_SECONDS", 0.0)
+    again = dc.Optimizer(SPACE, budget=60, seed=0, strategy="cma", store=path)
+    assert again._store.journal.reader.snapshot() is None
+    again.ask(1)
+    n_events = 7  # two asks and five results
+    assert again._store.journal.reader.snapshot().seq == again._store.journal.reader.last_seq() == n_events
+
+
 def test_minimize_again_goes_on_where_it_stopped(path):
     whole = dc.minimize(objective, SPACE, budget=90, seed=1, strategy="cma")
     seen = []

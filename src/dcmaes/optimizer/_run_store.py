@@ -74,10 +74,13 @@ class RunStore:
             self.journal.begin(identity_of(run), limits, _versions())
             return
         reader = self.journal.reader
+        begun = time.perf_counter()
         with intelligible(reader.path):
             _compare(reader, run)
             _restore(run, reader.snapshot(), reader, is_exact=True)
             run.relimit(limits)
+        # Work done again counts as work since the snapshot: a run that is killed often must get ahead of it.
+        self._work_at_snapshot = begun - time.perf_counter()
         # What replaying the events under the first limits does not give is in the snapshot.
         has_changed = limits != reader.sittings()[-1].limits
         self.journal.begin({}, limits, _versions(), _snapshot(run) if has_changed else None)
