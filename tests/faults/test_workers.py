@@ -42,7 +42,7 @@ class Hanging:
 
     def __call__(self, x):
         if x[0] % 2 == 0:
-            program = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+            program = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
             (self.folder / str(program.pid)).touch()
             program.wait()
         return float(x.sum())
@@ -112,7 +112,7 @@ def test_threads_that_hang_are_given_up_but_not_used_again():
 
     def objective(x):
         if x[0] % 2 == 0 and x[1] % 2 == 0:
-            release.wait()
+            release.wait(60)
         return float(x.sum())
 
     with ThreadPoolExecutor(8) as pool:
@@ -134,7 +134,7 @@ def test_a_run_ends_when_all_threads_hang():
         try:
             with pytest.raises(dc.EvaluationError, match=r"all 2 workers .* still hang") as caught:
                 dc.minimize(
-                    lambda x: release.wait() and 1.0,
+                    lambda x: release.wait(60) and 1.0,
                     **RUN,
                     budget=9,
                     executor=pool,
@@ -273,7 +273,7 @@ def test_the_message_counts_what_was_told_between_two_interrupts(tmp_path):
     def objective(x):
         both.wait()
         if next(turns) == 1:
-            release.wait()
+            release.wait(60)
         return float(x.sum())
 
     def callback(opt):

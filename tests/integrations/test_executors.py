@@ -127,6 +127,21 @@ def test_a_dask_worker_that_is_killed_costs_nothing(client, tmp_path):
     assert len({name.split("-")[1] for name in names}) >= 2
 
 
+def test_what_dask_gives_up_is_made_again(client, tmp_path, monkeypatch):
+    """By default Dask tries a point on four workers before it gives up; here on one."""
+    monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 0)
+    executor = client.get_executor()
+    store = tmp_path / "run.db"
+    folder = tmp_path / "begun"
+    folder.mkdir()
+    with pytest.warns(RuntimeWarning, match=r"was lost and is made again: KilledWorker"):
+        result = dc.minimize(
+            sendable(KillOnce(folder), executor), **RUN, budget=30, executor=executor, workers=2, store=store
+        )
+    assert (result.nfev, result.n_failures) == (30, 0)
+    assert {loss.reason.split(":")[0] for loss in dc.store.read(store).losses} == {"KilledWorker"}
+
+
 def test_dask_evaluates_a_point_again_if_asked_to(client):
     result = dc.minimize(
         lambda p: time.time_ns() % 10**9,
