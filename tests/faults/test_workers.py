@@ -257,7 +257,9 @@ def test_ctrl_c_twice_ends_at_once_with_the_store_intact(tmp_path):
     press_ctrl_c(process)
     assert "interrupt again" in process.stderr.readline()
     press_ctrl_c(process)
+    begun = time.monotonic()
     _, err = process.communicate(timeout=60)
+    assert time.monotonic() - begun < 5  # workers that are let end have five seconds each
     assert process.returncode != 0
     assert "KeyboardInterrupt" in err
     run = read_when_free(tmp_path)
