@@ -19,6 +19,11 @@ class TestIsing(StrategyConformance):
         return make_strategy("ising")
 
 
+class TestMixing(StrategyConformance):
+    def make_strategy(self):
+        return make_strategy("mixing")
+
+
 class TestRandom(StrategyConformance):
     def make_strategy(self):
         return make_strategy("random")

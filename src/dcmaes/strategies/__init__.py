@@ -10,6 +10,7 @@ from dcmaes.strategies._registry import is_registered, make_strategy, strategy_c
 if TYPE_CHECKING:
     from dcmaes.strategies.cma import Cma
     from dcmaes.strategies.ising import IsingSearch
+    from dcmaes.strategies.mixing import Mixing
     from dcmaes.strategies.paper import Paper
     from dcmaes.strategies.random import RandomSearch
 
@@ -18,6 +19,7 @@ __all__ = [
     "Evaluations",
     "IsingSearch",
     "Known",
+    "Mixing",
     "Paper",
     "RandomSearch",
     "Strategy",
@@ -28,7 +30,13 @@ __all__ = [
 ]
 
 # Imported when first used: what a strategy needs of scipy would double the time `import dcmaes` takes.
-_NAMES = {"Cma": "cma", "IsingSearch": "ising", "Paper": "paper", "RandomSearch": "random"}
+_NAMES = {
+    "Cma": "cma",
+    "IsingSearch": "ising",
+    "Mixing": "mixing",
+    "Paper": "paper",
+    "RandomSearch": "random",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -13,6 +13,7 @@ from dcmaes.strategies._protocol import Strategy
 _CLASSES = {
     "cma": ("dcmaes.strategies.cma", "Cma"),
     "ising": ("dcmaes.strategies.ising", "IsingSearch"),
+    "mixing": ("dcmaes.strategies.mixing", "Mixing"),
     "paper": ("dcmaes.strategies.paper", "Paper"),
     "random": ("dcmaes.strategies.random", "RandomSearch"),
 }

@@ -1,0 +1,143 @@
+"""Everything the strategy has learned, frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dcmaes._validation import FloatArray, IntArray
+from dcmaes.space import Sites
+from dcmaes.strategies.mixing._linkage import clusters
+from dcmaes.strategies.mixing._plans import Begin, Climb, Mask, Mix, Plan
+
+Level = tuple[float, float]
+
+WORST: Level = (np.inf, np.inf)
+BEGIN, CLIMB = -2, -1
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """One floor of the pyramid.
+
+    Attributes
+    ----------
+    x : array of shape (n, d)
+        Its solutions, all different.
+    seed : int
+        What breaks ties in its linkage tree.
+    """
+
+    x: FloatArray
+    seed: int
+
+    @cached_property
+    def clusters(self) -> list[IntArray]:
+        """Sets of sites to be copied together, the smallest first."""
+        return clusters(self.x, np.random.default_rng([self.seed, len(self.x)]))
+
+    def contains(self, x: FloatArray) -> bool:
+        """Tell whether a solution is in the population."""
+        return bool((self.x == x).all(axis=1).any())
+
+    def with_solutions(self, x: FloatArray) -> Population:
+        """Return the population with more solutions, shape (m, d)."""
+        return Population(np.concatenate([self.x, x]), self.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class MixingState:
+    """State of the `mixing` strategy.
+
+    Attributes
+    ----------
+    sites : Sites
+        The space.
+    seed, counter : int
+        What random numbers are drawn from: one stream for each phase, which `counter` numbers.
+    x : array of shape (d,)
+        The solution at work.
+    level : tuple of two floats
+        Its violation and value; infinite while it is not evaluated.
+    record : tuple of two floats
+        The best level told.
+    phase : int
+        BEGIN (evaluate the solution), CLIMB (try single changes), or the floor that it is mixed with.
+    plan : Plan
+        The steps of the phase.
+    done : bool array
+        Which of them need not be tried any more.
+    at : int
+        The step that comes next.
+    proposal : array of shape (d,)
+        The solution with that step made.
+    has_improved : bool
+        Whether mixing with this floor has made the solution better.
+    n_repeats : int
+        How many points in a row were told that had been evaluated before.
+    pyramid : tuple of Population
+        Its floors.
+    """
+
+    sites: Sites
+    seed: int
+    counter: int
+    x: FloatArray
+    level: Level
+    record: Level
+    phase: int
+    plan: Plan
+    done: Mask
+    at: int
+    proposal: FloatArray
+    has_improved: bool
+    n_repeats: int
+    pyramid: tuple[Population, ...]
+
+    @property
+    def largest(self) -> FloatArray:
+        """The solutions of the floor that has most of them, shape (n, d)."""
+        floors = [floor.x for floor in self.pyramid]
+        return max(floors, key=len) if floors else np.empty((0, self.sites.dimension))
+
+
+def make_plan(sites: Sites, seed: int, counter: int, phase: int, pyramid: tuple[Population, ...]) -> Plan:
+    """Return the steps of a phase, in the order that its random numbers give."""
+    if phase == BEGIN:
+        return Begin()
+    rng = np.random.default_rng([seed, counter])
+    if phase == CLIMB:
+        return Climb(sites, rng)
+    floor = pyramid[phase]
+    return Mix(floor.x, floor.clusters, rng)
+
+
+_PLAIN = ("seed", "counter", "x", "phase", "done", "at", "proposal", "has_improved", "n_repeats")
+
+
+def state_to_dict(state: MixingState) -> dict[str, Any]:
+    """Return the state as numbers, arrays and lists of those."""
+    return {
+        **{name: getattr(state, name) for name in _PLAIN},
+        "level": list(state.level),
+        "record": list(state.record),
+        "floors": [floor.x for floor in state.pyramid],
+    }
+
+
+def state_from_dict(data: Mapping[str, Any], sites: Sites) -> MixingState:
+    """Return the state that `state_to_dict` described."""
+    seed = data["seed"]
+    pyramid = tuple(Population(x, seed) for x in data["floors"])
+    return MixingState(
+        sites=sites,
+        level=(data["level"][0], data["level"][1]),
+        record=(data["record"][0], data["record"][1]),
+        plan=make_plan(sites, seed, data["counter"], data["phase"], pyramid),
+        pyramid=pyramid,
+        **{name: data[name] for name in _PLAIN},
+    )
