@@ -61,7 +61,13 @@ def test_search_finds_ground_states_of_two_state_sites(seed):
     energy = bits_energy(rng, k)
     feature_map = FeatureMap(Space.binary(k).sites, np.zeros(k), np.ones(k))
     visited = search(
-        energy, feature_map, Box.around(feature_map, 2.0), n_steps=60, most_changes=k, tenure=2, rng=rng
+        energy,
+        feature_map,
+        Box.around(feature_map, np.full(len(energy.field), 2.0)),
+        n_steps=60,
+        most_changes=k,
+        tenure=2,
+        rng=rng,
     )
     states = np.array(list(product([0.0, 1.0], repeat=k)))
     for chain in range(3):
@@ -106,7 +112,13 @@ def mixed_example(seed):
 def test_search_finds_ground_states_of_all_kinds_of_sites(seed):
     feature_map, energy, rng = mixed_example(seed)
     visited = search(
-        energy, feature_map, Box.around(feature_map, 9.0), n_steps=80, most_changes=9, tenure=1, rng=rng
+        energy,
+        feature_map,
+        Box.around(feature_map, np.full(len(energy.field), 9.0)),
+        n_steps=80,
+        most_changes=9,
+        tenure=1,
+        rng=rng,
     )
     points = np.array(list(product(range(3), range(2), range(7), range(7), range(3))), dtype=float)
     features = feature_map.features(points)
@@ -131,7 +143,13 @@ def test_at_most_so_many_choices_change():
     energy = bits_energy(rng, 8)
     feature_map = FeatureMap(Space.binary(8).sites, np.zeros(8), np.ones(8))
     visited = search(
-        energy, feature_map, Box.around(feature_map, 2.0), n_steps=40, most_changes=3, tenure=1, rng=rng
+        energy,
+        feature_map,
+        Box.around(feature_map, np.full(len(energy.field), 2.0)),
+        n_steps=40,
+        most_changes=3,
+        tenure=1,
+        rng=rng,
     )
     assert visited.features.sum(axis=2).max() == 3
 

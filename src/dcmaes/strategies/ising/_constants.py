@@ -17,8 +17,9 @@ SMALLEST_WIDTH, LARGEST_WIDTH = 1e-12, 0.5
 WIDTH_FACTOR, WIDTH_KEEP = 1.5, 0.9
 # A lattice is never looked at more closely than this fraction of its spacing.
 WIDTH_IN_GAPS = 0.4
-# How many widths from the centre numeric sites may go in one proposal.
-RADIUS = 2.0
+# How many widths from the centre numeric sites may go, in the proposals of a batch in turn: most stay near,
+# but a minimum of which the model is sure may be further away.
+RADII = (2.0, 2.0, 4.0, 8.0)
 # Decay by evaluation, and least value, of the number of choices that proposals change.
 REACH_KEEP, SMALLEST_REACH = 0.95, 3.0
 # The shares of the rises above the best value that may count as low, and the first of them (Q8).
@@ -52,3 +53,18 @@ PATIENCE, PATIENCE_BY_FEATURE = 40, 3
 RESTART_SHARES = (0.0, 0.1, 0.3, 1.0)
 # What share of the sites the first points after a restart change.
 OPENING_SHARE = 0.1
+# How many of a batch may be sent across a plateau, and the share of ties at which that many are.
+PLATEAU_POINTS, MANY_TIES = 3, 0.3
+# The least share of ties at which one is.
+SOME_TIES = 0.02
+# Decay by evaluation of the share of ties.
+TIE_KEEP = 0.95
+# Probability of a site to do harm before anything is known (Q12), and of a value to break the rule that worse
+# points are those with a harmful change.
+HARM_PRIOR, DOUBT = 0.4, 0.02
+# How much being cleared still counts after an improvement.
+CLEARED_KEEP = 0.5
+# Mean risk of a step across a plateau: with 0.7, half of the steps do no harm.
+RISK = 0.7
+# Worse points that are remembered, and sweeps in which blame is passed around among their sites.
+MOST_SUSPICIONS, N_SWEEPS = 300, 8

@@ -6,7 +6,16 @@ import numpy as np
 
 from dcmaes._validation import FloatArray
 from dcmaes.strategies._protocol import Known
-from dcmaes.strategies.ising._constants import BATCH, LARGEST_PAIRS, OPENING_SHARE, RADIUS
+from dcmaes.strategies.ising._constants import (
+    BATCH,
+    LARGEST_PAIRS,
+    MANY_TIES,
+    OPENING_SHARE,
+    PLATEAU_POINTS,
+    RADII,
+    SOME_TIES,
+)
+from dcmaes.strategies.ising._plateau import harmless_points
 from dcmaes.strategies.ising._search import Box, Visited, search
 from dcmaes.strategies.ising._state import IsingState
 
@@ -23,13 +32,27 @@ def propose(state: IsingState, n: int, rng: np.random.Generator, known: Known) -
     visited = search(
         energy,
         feature_map,
-        Box.around(feature_map, RADIUS),
+        Box.around(feature_map, np.resize(RADII, n)),
         n_steps=10 + sites.dimension // 2,
         most_changes=max(4, int(2 * state.reach)),
         tenure=sites.dimension // 10,
         rng=rng,
     )
-    return _unseen(visited, state, rng, known)
+    chosen = _unseen(visited, state, rng, known)
+    return _across_plateau(chosen, state, rng, known)
+
+
+def _across_plateau(
+    chosen: FloatArray, state: IsingState, rng: np.random.Generator, known: Known
+) -> FloatArray:
+    """Return the points with the last ones replaced by large steps, the more the more ties there were."""
+    feature_map, tie_rate = state.feature_map, state.blame.tie_rate
+    n = min(len(chosen) - 1, int(np.ceil(PLATEAU_POINTS * min(1.0, tie_rate / MANY_TIES))))
+    if n < 1 or tie_rate < SOME_TIES or feature_map.n_features > feature_map.n_choices:
+        return chosen
+    points = harmless_points(state.blame, state.centre, state.sites, n, rng)
+    chosen[-n:] = np.where(known.contains(points)[:, None], chosen[-n:], points)
+    return chosen
 
 
 def _opening(state: IsingState, n: int, rng: np.random.Generator) -> FloatArray:

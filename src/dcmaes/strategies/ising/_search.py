@@ -11,11 +11,13 @@ from dcmaes.models import Energy, FeatureMap
 from dcmaes.space import LATTICE
 
 FORBIDDEN = 1e12
+# Beyond this many numeric sites a minimum is rounded at once: the time grows with the cube.
+LARGEST_SEQUENTIAL = 100
 
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """Where numeric features may go, and the grid they are on; arrays of shape (q,).
+    """Where numeric features may go, shape (c, q), and the grid they are on, shape (q,).
 
     `gap` is the distance between the states of a lattice, 0 for continuous sites and for lattices that are
     not evenly spaced (their rounding is left to the end).
@@ -26,8 +28,8 @@ class Box:
     gap: FloatArray
 
     @staticmethod
-    def around(feature_map: FeatureMap, radius: float) -> Box:
-        """Return the part of the space within `radius` widths of the centre."""
+    def around(feature_map: FeatureMap, radius: FloatArray) -> Box:
+        """Return the part of the space within `radius` widths of the centre, for each of some chains."""
         sites, numeric = feature_map.sites, feature_map.numeric
         middle, width = sites.coordinate(feature_map.centre), feature_map.width[numeric]
         periodic = sites.periodic[numeric]
@@ -35,7 +37,7 @@ class Box:
         high = np.where(periodic, 0.5, 1 - middle[numeric]) / width
         is_grid = (sites.kind[numeric] == LATTICE) & ~sites.log[numeric]
         gap = np.where(is_grid, sites.spacing(middle)[numeric] / width, 0.0)
-        reach = np.maximum(radius, 1.01 * gap)
+        reach = np.maximum(radius[:, None], 1.01 * gap)
         return Box(np.maximum(low, -reach), np.minimum(high, reach), gap)
 
     def snap(self, z: FloatArray) -> FloatArray:
@@ -70,7 +72,7 @@ def search(
     >>> feature_map = FeatureMap(Space.binary(2).sites, np.zeros(2), np.ones(2))
     >>> coupling = np.array([[[0.0, -3.0], [-3.0, 0.0]]])
     >>> energy = Energy(2, np.zeros(1), np.ones((1, 2)), np.zeros((1, 0)), coupling)
-    >>> box, rng = Box.around(feature_map, 2.0), np.random.default_rng(0)
+    >>> box, rng = Box.around(feature_map, np.full(1, 2.0)), np.random.default_rng(0)
     >>> search(energy, feature_map, box, n_steps=2, most_changes=2, tenure=1, rng=rng).energy
     array([[ 0.],
            [ 1.],
@@ -82,7 +84,7 @@ def search(
     n_chains, n_features = energy.field.shape
     if n_features == energy.n_choices == len(np.unique(feature_map.site)):
         return _search_bits(energy, n_steps=n_steps, most_changes=most_changes, tenure=tenure, rng=rng)
-    features = _newton_start(energy, box)
+    features = _newton_start(energy, box, rng)
     level = energy.value(features)
     trail = np.empty((n_steps + 1, n_chains, n_features))
     levels = np.empty((n_steps + 1, n_chains))
@@ -127,27 +129,58 @@ def _search_bits(
     return Visited(trail, levels)
 
 
-def _newton_start(energy: Energy, box: Box) -> FloatArray:
-    """Return the centre with numeric sites at the minimum of their quadratic, where that is lower."""
+def _newton_start(energy: Energy, box: Box, rng: np.random.Generator) -> FloatArray:
+    """Return the centre with numeric sites near the minimum of their quadratic, where that is lower."""
     n_chains, n_features = energy.field.shape
-    p, centre = energy.n_choices, np.zeros((n_chains, n_features))
+    p, start = energy.n_choices, np.zeros((n_chains, n_features))
     if p == n_features:
-        return centre
+        return start
+    slope = energy.field[:, p:]
     bend = 2 * (energy.curvature + energy.radial[:, None])
     if energy.coupling is None:
-        z = -energy.field[:, p:] / np.maximum(np.abs(bend), 1e-9)
+        minima = [-slope / np.maximum(np.abs(bend), 1e-9)]
     else:
         hessian = energy.coupling[:, p:, p:].copy()
         diagonal = np.arange(n_features - p)
         hessian[:, diagonal, diagonal] += bend
         values, vectors = np.linalg.eigh(hessian)
         # A direction in which the function falls away is followed as far as if it rose as steeply.
-        inverse = 1 / np.maximum(np.abs(values), 1e-9)
-        z = -np.einsum("cij,cj,ckj,ck->ci", vectors, inverse, vectors, energy.field[:, p:])
-    start = centre.copy()
-    start[:, p:] = box.snap(z)
-    is_lower = energy.value(start) < 0
-    return np.where(is_lower[:, None], start, centre)
+        spread = (vectors / np.maximum(np.abs(values), 1e-9)[:, None, :]) @ vectors.transpose(0, 2, 1)
+        minimum = -(spread @ slope[:, :, None])[:, :, 0]
+        minima = [minimum, _rounded_in_turn(minimum, spread, box, rng)]
+    lowest = np.zeros(n_chains)
+    for minimum in minima:
+        other = start.copy()
+        other[:, p:] = box.snap(minimum)
+        level = energy.value(other)
+        start = np.where((level < lowest)[:, None], other, start)
+        lowest = np.minimum(level, lowest)
+    return start
+
+
+def _rounded_in_turn(
+    minimum: FloatArray, spread: FloatArray, box: Box, rng: np.random.Generator
+) -> FloatArray:
+    """Return minima of quadratics rounded to the grid site by site, the others following each time.
+
+    `spread` has the inverse matrices of second derivatives, shape (c, q, q).
+    """
+    z, (n_chains, n_lines) = minimum, minimum.shape
+    if n_lines > LARGEST_SEQUENTIAL:
+        return z
+    rows, is_left = np.arange(n_chains), np.ones((n_chains, n_lines), dtype=bool)
+    luck = rng.gumbel(size=(n_chains, n_lines))
+    for _ in range(n_lines):
+        variance = np.maximum(np.einsum("cii->ci", spread), 1e-300)
+        # Stiff sites first, in an order that differs between the chains.
+        site = np.where(is_left, luck - np.log(variance) / 2, -np.inf).argmax(axis=1)
+        is_left[rows, site] = False
+        share = spread[rows, :, site] / variance[rows, site][:, None]
+        # The minimum over the other sites, given this one, and their spread: (Q11)
+        step = box.snap(z)[rows, site] - z[rows, site]
+        z = z + share * step[:, None]
+        spread = spread - share[:, :, None] * spread[rows, site][:, None, :]
+    return z
 
 
 def _best_moves(

@@ -14,6 +14,7 @@ from dcmaes.models import FeatureMap, Regression
 from dcmaes.space import Sites
 from dcmaes.strategies._protocol import Evaluations
 from dcmaes.strategies.ising._constants import LOW_SHARES, WIDTH_IN_GAPS
+from dcmaes.strategies.ising._plateau import Blame
 from dcmaes.strategies.ising._relevance import Neighbourhood
 
 
@@ -35,6 +36,8 @@ class IsingState:
         How far each numeric site looks, as a fraction of its range.
     reach : float
         How many choices proposals have lately changed.
+    blame : Blame
+        Which sites must not change, learned from ties.
     variances : array of shape (7,)
         Hyper-parameters of the regression, by component.
     low_share : int
@@ -52,6 +55,7 @@ class IsingState:
     level: tuple[float, float]
     width: FloatArray
     reach: float
+    blame: Blame
     variances: FloatArray
     low_share: int
     window: int
@@ -96,14 +100,15 @@ def state_to_dict(state: IsingState) -> dict[str, Any]:
     """Return the state as numbers, arrays, and dicts and lists of those."""
     data = _attributes(state)
     del data["sites"]
-    return {**data, "memory": _attributes(state.memory), "level": list(state.level)}
+    nested = {"memory": _attributes(state.memory), "blame": _attributes(state.blame)}
+    return {**data, **nested, "level": list(state.level)}
 
 
 def state_from_dict(data: Mapping[str, Any], sites: Sites) -> IsingState:
     """Return the state that `state_to_dict` described."""
     level = data["level"]
-    special = {"memory": Evaluations(**data["memory"]), "level": (level[0], level[1])}
-    return IsingState(sites=sites, **{**data, **special})
+    nested = {"memory": Evaluations(**data["memory"]), "blame": Blame(**data["blame"])}
+    return IsingState(sites=sites, **{**data, **nested, "level": (level[0], level[1])})
 
 
 def _attributes(instance: Any) -> dict[str, Any]:

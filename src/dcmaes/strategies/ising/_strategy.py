@@ -23,6 +23,7 @@ from dcmaes.strategies.ising._constants import (
     SMALLEST_REACH,
     SMALLEST_WINDOW,
 )
+from dcmaes.strategies.ising._plateau import Blame
 from dcmaes.strategies.ising._proposals import propose
 from dcmaes.strategies.ising._state import IsingState, best_of, state_from_dict, state_to_dict
 from dcmaes.strategies.ising._update import learn
@@ -76,6 +77,7 @@ class IsingSearch:
             level=(np.inf, np.inf),
             width=np.full(sites.dimension, FIRST_WIDTH),
             reach=max(SMALLEST_REACH, sites.dimension / 2),
+            blame=Blame.none(sites.dimension),
             variances=np.array(FIRST_VARIANCES),
             low_share=FIRST_LOW_SHARE,
             window=self.window or _default_window(sites),
@@ -119,6 +121,7 @@ class IsingSearch:
             level=level if share == 0 else (np.inf, np.inf),
             width=np.full(d, FIRST_WIDTH),
             reach=max(SMALLEST_REACH, d / 4),
+            blame=Blame.none(d),
             variances=np.array(FIRST_VARIANCES),
             idle=0,
             run=state.run + 1,

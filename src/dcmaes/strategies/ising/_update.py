@@ -23,6 +23,7 @@ from dcmaes.strategies.ising._constants import (
     WIDTH_FACTOR,
     WIDTH_KEEP,
 )
+from dcmaes.strategies.ising._plateau import Blame
 from dcmaes.strategies.ising._state import IsingState
 
 
@@ -51,8 +52,7 @@ def _remember(memory: Evaluations, fresh: Evaluations) -> Evaluations:
 def _move(state: IsingState, told: Evaluations) -> IsingState:
     """Return the state with its centre at the best point, looking as far as the proposals went."""
     best = int(told.order()[0])
-    value = float(told.value[best])
-    level = (float(told.violation[best]), np.inf if np.isnan(value) else value)
+    level = _level(told, best)
     if not np.isfinite(state.level[0]):
         return replace(state, centre=told.x[best], level=level) if np.isfinite(level[0]) else state
     keep = REACH_KEEP ** len(told)
@@ -63,10 +63,30 @@ def _move(state: IsingState, told: Evaluations) -> IsingState:
         # Ties move the centre too: that is how plateaus are crossed.
         centre=told.x[best] if level <= state.level else state.centre,
         level=min(level, state.level),
+        blame=_blamed(state, told),
         width=_followed_width(state, told),
         reach=max(SMALLEST_REACH, keep * state.reach + (1 - keep) * changed),
         idle=0 if level < state.level else state.idle + len(told),
     )
+
+
+def _level(told: Evaluations, i: int) -> tuple[float, float]:
+    value = float(told.value[i])
+    return float(told.violation[i]), np.inf if np.isnan(value) else value
+
+
+def _blamed(state: IsingState, told: Evaluations) -> Blame:
+    """Return what the results say of sites that must not change, one after the other."""
+    blame, base, best = state.blame, state.centre, state.level
+    for i in range(len(told)):
+        level, changed = _level(told, i), (told.x[i] != base).astype(np.float64)
+        if level > best:
+            blame = blame.worse(changed)
+        elif level == best:
+            blame = blame.tie(changed)
+        else:
+            blame, base, best = blame.better(changed), told.x[i], level
+    return blame
 
 
 def _followed_width(state: IsingState, told: Evaluations) -> FloatArray:
