@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 
 import pytest
 
@@ -22,11 +23,14 @@ def _switch_often():
     sys.setswitchinterval(before)
 
 
-@pytest.mark.parametrize("has_store", [False, True])
-def test_64_threads_tell_one_optimizer(tmp_path, has_store):
+@pytest.mark.parametrize(
+    ("has_store", "duplicates"), [(False, "cache"), (True, "cache"), (False, "reevaluate")]
+)
+def test_64_threads_tell_one_optimizer(tmp_path, has_store, duplicates):
     budget = N_THREADS * N_EACH
     store = tmp_path / "run.db" if has_store else None
-    opt = dc.Optimizer(dc.Space.integers(6, 0, 99), budget=budget, seed=0, strategy="cma", store=store)
+    run = {"space": dc.Space.integers(6, 0, 99), "budget": budget, "seed": 0, "strategy": "cma"}
+    opt = dc.Optimizer(**run, duplicates=duplicates, store=store)
     barrier = threading.Barrier(N_THREADS)
     told, errors = [], []
 
@@ -38,7 +42,9 @@ def test_64_threads_tell_one_optimizer(tmp_path, has_store):
                 value = float(trial.point.sum())
                 opt.tell(trial, value)
                 told.append((trial.id, value))
-                assert opt.best.value <= value
+                best = opt.best
+                assert duplicates == "reevaluate" or best.value <= value
+                assert opt.result().x is not None
         except BaseException as error:
             errors.append(error)
 
@@ -56,28 +62,41 @@ def test_64_threads_tell_one_optimizer(tmp_path, has_store):
     assert history.points.sum(axis=1).tolist() == history.values.tolist()
     opt.close()
     if has_store:
-        again = dc.Optimizer(dc.Space.integers(6, 0, 99), budget=budget, seed=0, strategy="cma", store=store)
+        again = dc.Optimizer(**run, store=store)
         assert again.history.ids.tolist() == history.ids.tolist()
         again.close()
 
 
-def test_one_trial_told_by_64_threads_counts_once():
+def test_trials_told_by_64_threads_count_once(monkeypatch):
     opt = dc.Optimizer(dc.Space.binary(9), budget=100, seed=0, strategy="random")
-    (trial,) = opt.ask(1)
+    match = opt._run.match
+
+    def dawdle(*told):
+        found = match(*told)
+        time.sleep(1e-5)  # long enough for others to come between
+        return found
+
+    monkeypatch.setattr(opt._run, "match", dawdle)
+    trials = opt.ask(50)
     barrier = threading.Barrier(N_THREADS)
-    refused = []
+    refused, errors = [], []
 
     def work():
         barrier.wait()
-        try:
-            opt.tell(trial, 1.0)
-        except ValueError as error:
-            refused.append(str(error))
+        for trial in trials:
+            try:
+                opt.tell(trial, 1.0)
+            except ValueError as error:
+                refused.append(str(error))
+            except BaseException as error:
+                errors.append(error)
 
     threads = [threading.Thread(target=work) for _ in range(N_THREADS)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert opt.n_evaluations == 1
-    assert refused == ["trial 0 was told already"] * (N_THREADS - 1)
+    assert errors == []
+    assert opt.n_evaluations == 50
+    expected = [f"trial {trial.id} was told already" for trial in trials] * (N_THREADS - 1)
+    assert sorted(refused) == sorted(expected)

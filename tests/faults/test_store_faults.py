@@ -202,11 +202,11 @@ def test_a_folder_that_is_read_only(is_wal):
         folder = Path(name)
         path = folder / "run.db"
         dc.minimize(objective, **RUN, store=path)
+        assert len(dc.store.read(path).history) == 100  # and all modules are loaded that nobody may not read
         if is_wal:  # as left behind when somebody was reading at the end of the run
             connection = sqlite3.connect(path)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.close()
-        assert len(dc.store.read(path).history) == 100  # and all modules are loaded that nobody may not read
         content = path.read_bytes()
         path.chmod(0o444)
         folder.chmod(0o555)

@@ -134,7 +134,7 @@ def test_a_run_ends_when_all_threads_hang():
         try:
             with pytest.raises(dc.EvaluationError, match=r"all 2 workers .* still hang") as caught:
                 dc.minimize(
-                    lambda x: release.wait(60) and 1.0,
+                    lambda x: release.wait(10) and 1.0,
                     **RUN,
                     budget=9,
                     executor=pool,
@@ -159,12 +159,13 @@ def test_queued_evaluations_do_not_time_out():
     assert (result.nfev, result.n_failures) == (8, 0)
 
 
+# Whether a loss or the refusal of the next point is seen first depends on the moment.
+@pytest.mark.filterwarnings("ignore:the evaluation of trial .* was lost:RuntimeWarning")
 def test_a_broken_pool_ends_the_run_and_nothing_is_spent_on_it(tmp_path):
     store = tmp_path / "run.db"
     objective = Dying(tmp_path, is_mortal_once=True)
     with (
         ProcessPoolExecutor(2) as pool,
-        pytest.warns(RuntimeWarning, match="was lost and is made again"),
         pytest.raises(dc.EvaluationError, match="BrokenProcessPool") as caught,
     ):
         dc.minimize(objective, **RUN, budget=20, executor=pool, workers=2, store=store)
