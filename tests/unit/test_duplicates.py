@@ -42,6 +42,16 @@ def test_a_known_draw_is_told_for_nothing_with_its_value():
     assert len(strategy.told) == 1 + _proposals.KNOWN_BATCHES
 
 
+def test_a_point_found_excluded_before_counts_as_known():
+    strategy = Stubborn([[3, 3]])
+    opt = dc.Optimizer(
+        dc.Space.integers(2, 0, 9), budget=20, seed=0, strategy=strategy, constraints=lambda x: x[0] == 3
+    )
+    (trial,) = opt.ask(1)
+    assert trial.point[0] != 3
+    assert len(strategy.told) == 1 + _proposals.KNOWN_BATCHES
+
+
 def test_a_draw_that_is_out_is_dropped():
     strategy = Stubborn([[3, 3]])
     opt = dc.Optimizer(dc.Space.integers(2, 0, 9), budget=20, seed=0, strategy=strategy)

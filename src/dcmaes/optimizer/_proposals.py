@@ -16,9 +16,11 @@ from dcmaes.space import CONTINUOUS, Space
 
 # After so many batches of draws in a row that were all known, a new point is looked for without the strategy.
 # Being told known values for nothing moves a strategy on, so it may get away by itself. The number limits the
-# time: each of these batches costs an update, which is most of an ask in a space that is nearly known.
-KNOWN_BATCHES = 20
-# The same for draws excluded by constraints: the strategy is then looking for the feasible region.
+# time: each of these batches costs an update, which is most of an ask in a space that is nearly known
+# (benchmarks/small_spaces.py).
+KNOWN_BATCHES = 5
+# The same for draws that turn out to be excluded by constraints (those found excluded before are known): the
+# strategy is then looking for the feasible region.
 EXCLUDED_DRAWS = 20_000
 # How many points are tried without the strategy before a search under constraints gives up.
 OTHER_DRAWS = 20_000
@@ -41,11 +43,10 @@ class _Worth(NamedTuple):
 
     value: float
     violation: float
-    is_excluded: bool
 
 
 class _Tally(NamedTuple):
-    """What became of coded points that were looked at."""
+    """What became of coded points that were looked at; those excluded before do not count as `n_excluded`."""
 
     n_seen: int
     n_new: int
@@ -137,8 +138,8 @@ class Proposer:
                     taken.add(key)
                     found.append(Candidate(row, key, points[i]))
                     continue
-                worth = _Worth(math.nan, violation, is_excluded=True)
-            n_excluded += worth.is_excluded
+                worth = _Worth(math.nan, violation)
+            n_excluded += not is_repeat
             if is_draw:
                 self._search.learn(row, worth.value, worth.violation, is_repeat)
         return _Tally(n_seen, len(found) - n_before, n_excluded)
@@ -157,9 +158,9 @@ class Proposer:
         if self._skips_known:
             worth = self._knowledge.archive.worth(key)
             if worth is not None:
-                return _Worth(*worth, is_excluded=False)
+                return _Worth(*worth)
         violation = self._knowledge.excluded.get(key)
-        return None if violation is None else _Worth(math.nan, violation, is_excluded=True)
+        return None if violation is None else _Worth(math.nan, violation)
 
     def _look_elsewhere(self, n: int, found: list[Candidate], is_late: Callable[[], bool]) -> None:
         """Add new points to `found`, until it has `n`, without asking the strategy."""
