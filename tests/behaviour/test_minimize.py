@@ -117,7 +117,13 @@ def test_starting_at_a_good_point_saves_evaluations():
     def far(seed, **start):
         space = dc.Space.integers(10, -50, 50)
         return dc.minimize(
-            lambda x: float(((x - 40) ** 2).sum()), space, budget=1500, seed=seed, target=30, **start
+            lambda x: float(((x - 40) ** 2).sum()),
+            space,
+            budget=1500,
+            seed=seed,
+            target=30,
+            strategy="cma",
+            **start,
         ).nfev
 
     without = np.mean([far(seed) for seed in range(3)])
