@@ -19,7 +19,7 @@ import numpy as np
 import dcmaes as dc
 
 SPACE = dc.Space.integers(20, 0, 99)
-RUNS = (("random", 100_000), ("cma", 100_000), ("ising", 2_000))
+RUNS = (("random", 100_000), ("cma", 100_000), ("ising", 2_000), ("auto", 2_000))
 N_KILLS = 5
 
 
