@@ -9,23 +9,13 @@ import numpy as np
 from dcmaes._validation import FloatArray
 from dcmaes.space import Sites
 from dcmaes.strategies._protocol import Evaluations, Known
+from dcmaes.strategies.mixing._memory import WORST, Level, Memory
 from dcmaes.strategies.mixing._plans import Begin
-from dcmaes.strategies.mixing._state import (
-    BEGIN,
-    CLIMB,
-    WORST,
-    Level,
-    MixingState,
-    Population,
-    make_plan,
-)
+from dcmaes.strategies.mixing._state import BEGIN, CLIMB, MixingState, Population, make_plan
 
-# After so many known points in a row, known ones are passed over: the optimizer gives up after five.
-PATIENCE = 3
-# How many points are passed over for one sample before a known one is handed out after all.
+# How many steps to points out for evaluation are passed over for one sample, and how many to known points are
+# made in a row, before one is handed out after all: in a space that is nearly known there may be no other.
 _MAX_PASSED = 200
-# How many phases ahead a told point is looked for that was drawn by passing over known ones.
-_PHASES_AHEAD = 8
 
 
 def begin(sites: Sites, x: FloatArray, level: Level, seed: int) -> MixingState:
@@ -43,166 +33,190 @@ def begin(sites: Sites, x: FloatArray, level: Level, seed: int) -> MixingState:
         at=0,
         proposal=x,
         has_improved=False,
-        n_repeats=0,
         pyramid=(),
+        memory=Memory(),
     )
-    return state if level == WORST else settle(_enter(state, CLIMB))
+    if level == WORST:
+        return state
+    walk = Walk(state)
+    walk.enter(CLIMB)
+    walk.settle()
+    return walk.state()
 
 
 def propose(state: MixingState, n: int, known: Known) -> FloatArray:
     """Return the next `n` steps, each as if none before it was kept, shape (n, d)."""
     pending = {row.tobytes() for row in known.pending}
-    is_new_wanted = state.n_repeats >= PATIENCE
+    walk: Walk | None = None
+    y, n_passed = state.proposal, 0
     rows: list[FloatArray] = []
-    n_passed = 0
     while True:
-        y = state.proposal
-        is_passed = y.tobytes() in pending or (is_new_wanted and bool(known.contains(y[None])[0]))
-        if is_passed and n_passed < _MAX_PASSED:
+        if y.tobytes() in pending and n_passed < _MAX_PASSED:
             n_passed += 1
         else:
             rows.append(y)
             if len(rows) == n:
                 return np.array(rows)
-        state = settle(_without(state, state.at))
+        walk = walk or Walk(state)
+        walk.done[walk.at] = True
+        walk.settle()
+        y = walk.proposal
 
 
 def learn(state: MixingState, told: Evaluations) -> MixingState:
     """Return the state after all of `told`, in order."""
+    walk = Walk(state)
     values = np.where(np.isnan(told.value), np.inf, told.value).tolist()
-    for y, value, violation, is_repeat in zip(
-        told.x, values, told.violation.tolist(), told.is_repeat.tolist(), strict=True
-    ):
-        state = _learn_one(state, y, (violation, value), is_repeat)
-    return state
-
-
-def _learn_one(state: MixingState, y: FloatArray, level: Level, is_repeat: bool) -> MixingState:
-    if (y == state.proposal).all():
-        step: int | None = state.at
-    else:
-        state, step = _find(state, y)
-    state = replace(
-        state,
-        n_repeats=state.n_repeats + 1 if is_repeat else 0,
-        record=min(state.record, level),
-    )
-    if step is None:
-        return _visit(state, y, level)
-    if state.phase == BEGIN:
-        return settle(_enter(replace(state, level=level), CLIMB))
-    is_kept = level < state.level or (level == state.level and state.phase != CLIMB)
-    state = _with(state, y, level, step) if is_kept else _without(state, step)
-    return settle(state)
-
-
-def _find(state: MixingState, y: FloatArray) -> tuple[MixingState, int | None]:
-    """Return the step that `y` is the result of, in the state in which it comes."""
-    step = state.plan.find(state.x, y, state.done)
-    if state.n_repeats < PATIENCE:
-        return state, step
-    ahead = state
-    for _ in range(_PHASES_AHEAD):
-        if step is not None:
-            order = np.arange(ahead.at, ahead.at + (step - ahead.at) % len(ahead.done))
-            done = ahead.done.copy()
-            done[order % len(done)] = True
-            return replace(ahead, done=done), step
-        ahead = settle(_next_phase(ahead))
-        step = ahead.plan.find(ahead.x, y, ahead.done)
-    return state, None
-
-
-def _visit(state: MixingState, y: FloatArray, level: Level) -> MixingState:
-    """Take a point that is no step of the plan, if it is better, and the best of all or near the solution."""
-    n_changed = int((y != state.x).sum())
-    is_near = n_changed <= max(2, len(y) // 4)
-    if n_changed == 0 or level >= state.level or not (is_near or level == state.record):
-        return state
-    state = replace(state, x=y.copy(), level=level, has_improved=True)
-    if state.phase in (BEGIN, CLIMB):
-        state = _enter(state, CLIMB)
-    return settle(state)
-
-
-def _with(state: MixingState, y: FloatArray, level: Level, step: int) -> MixingState:
-    """Return the state with a step kept."""
-    done = state.done.copy()
-    done[step] = not state.plan.repeats(step)
-    return replace(
-        state,
-        x=y.copy(),
-        level=level,
-        done=state.plan.left_done(done, step),
-        at=step,
-        has_improved=state.has_improved or level < state.level,
-    )
-
-
-def _without(state: MixingState, step: int) -> MixingState:
-    """Return the state with a step tried and not kept."""
-    done = state.done.copy()
-    done[step] = True
-    return replace(state, done=done)
-
-
-def settle(state: MixingState) -> MixingState:
-    """Return the state at its next step that changes something, in the next phase if there is none."""
-    while True:
-        left = np.flatnonzero(~state.done)
-        # Round in a circle: steps that come after the last one kept are the longest not tried.
-        first = int(np.searchsorted(left, state.at))
-        for k in range(len(left)):
-            step = int(left[(first + k) % len(left)])
-            y = state.plan.apply(state.x, step)
-            if y is not None:
-                return replace(state, at=step, proposal=y)
-        state = _next_phase(state)
-
-
-def _next_phase(state: MixingState) -> MixingState:
-    if state.phase == BEGIN:
-        return _enter(state, CLIMB)
-    floor = state.phase + 1
-    pyramid = state.pyramid
-    if (state.phase == CLIMB or state.has_improved) and not any(p.contains(state.x) for p in pyramid):
-        risen = state.x[None]
-        if floor == len(pyramid):
-            pyramid = (*pyramid, Population(risen, state.seed))
-        else:
-            grown = pyramid[floor].with_solutions(risen)
-            pyramid = (*pyramid[:floor], grown, *pyramid[floor + 1 :])
-    state = replace(state, pyramid=pyramid, has_improved=False)
-    return _enter(state, floor if floor < len(pyramid) else BEGIN)
-
-
-def _enter(state: MixingState, phase: int) -> MixingState:
-    """Return the state at the start of a phase."""
-    counter = state.counter + 1
-    x, level = state.x, state.level
-    if phase == BEGIN:
-        rng = np.random.default_rng([state.seed, counter])
-        x, level = state.sites.uniform(rng.random(state.sites.dimension)), WORST
-    plan = make_plan(state.sites, state.seed, counter, phase, state.pyramid)
-    done = np.zeros(plan.n_steps, dtype=np.bool_)
-    return replace(
-        state, counter=counter, x=x, level=level, phase=phase, plan=plan, done=done, at=0, has_improved=False
-    )
+    for y, value, violation in zip(told.x, values, told.violation.tolist(), strict=True):
+        walk.take(y, (violation, value))
+    return walk.state()
 
 
 def inject(state: MixingState, told: Evaluations) -> MixingState:
     """Return the state with evaluated points added to the lowest floor; failures and known ones are not."""
     order = told.order()
-    usable = order[np.isfinite(told.violation[order])]
-    _, first = np.unique(told.x[usable], axis=0, return_index=True)
-    rows = [row for row in told.x[usable[np.sort(first)]] if not any(p.contains(row) for p in state.pyramid)]
+    usable = told.x[order[np.isfinite(told.violation[order])]]
+    _, first = np.unique(usable, axis=0, return_index=True)
+    rows = [row for row in usable[np.sort(first)] if not any(floor.contains(row) for floor in state.pyramid)]
     if not rows:
         return state
-    new = np.array(rows)
-    if state.pyramid:
-        pyramid = (state.pyramid[0].with_solutions(new), *state.pyramid[1:])
-    else:
-        pyramid = (Population(new, state.seed),)
-    state = replace(state, pyramid=pyramid)
+    lowest = state.pyramid[0] if state.pyramid else Population(np.empty((0, len(state.x))), state.seed)
+    state = replace(state, pyramid=(lowest.with_solutions(np.array(rows)), *state.pyramid[1:]))
+    if state.phase != 0:
+        return state
     # A phase that mixes with the lowest floor begins again: its plan is made of what the floor was.
-    return settle(_enter(state, 0)) if state.phase == 0 else state
+    walk = Walk(state)
+    walk.enter(0)
+    walk.settle()
+    return walk.state()
+
+
+class Walk:
+    """A state being worked on: the same attributes, to be changed in place.
+
+    Arrays are replaced and never written to, but for `done`, which is the walk's own.
+    """
+
+    def __init__(self, state: MixingState) -> None:
+        self._first = state
+        self._is_finite = state.is_finite
+        self.counter, self.phase, self.plan = state.counter, state.phase, state.plan
+        self.x, self.level, self.record = state.x, state.level, state.record
+        self.done, self.at, self.proposal = state.done.copy(), state.at, state.proposal
+        self.has_improved, self.pyramid, self.memory = state.has_improved, state.pyramid, state.memory
+
+    def state(self) -> MixingState:
+        """Return the state as it is now."""
+        return MixingState(
+            sites=self._first.sites,
+            seed=self._first.seed,
+            counter=self.counter,
+            x=self.x,
+            level=self.level,
+            record=self.record,
+            phase=self.phase,
+            plan=self.plan,
+            done=self.done,
+            at=self.at,
+            proposal=self.proposal,
+            has_improved=self.has_improved,
+            pyramid=self.pyramid,
+            memory=self.memory,
+        )
+
+    def take(self, y: FloatArray, level: Level) -> None:
+        """Learn from one evaluation."""
+        if self._is_finite:
+            self.memory = self.memory.with_level(y, level)
+        self.record = min(self.record, level)
+        step = self.at if (y == self.proposal).all() else self.plan.find(self.x, y, self.done)
+        if step is None:
+            self._visit(y, level)
+        else:
+            self._try(step, y, level)
+            self.settle()
+
+    def settle(self) -> None:
+        """Go on to the next step that leads to a point which is not known yet, or to the next solution."""
+        for _ in range(_MAX_PASSED):
+            self._seek()
+            level = self.memory.level(self.proposal) if self._is_finite else None
+            if level is None or self.phase == BEGIN:
+                return
+            self._try(self.at, self.proposal, level)
+        self._seek()
+
+    def _seek(self) -> None:
+        """Go to the next step that changes something, in the next phase if there is none."""
+        while True:
+            left = (~self.done).nonzero()[0]
+            # Round in a circle: steps that come after the last one kept are the longest not tried.
+            first = int(left.searchsorted(self.at))
+            for k in range(len(left)):
+                step = int(left[(first + k) % len(left)])
+                y = self.plan.apply(self.x, step)
+                if y is not None:
+                    self.at, self.proposal = step, y
+                    return
+            self._next_phase()
+
+    def _try(self, step: int, y: FloatArray, level: Level) -> None:
+        """Keep a step or not, now that the level is known to which it leads."""
+        if self.phase == BEGIN:
+            self.level = level
+            self.enter(CLIMB)
+        elif level < self.level or (level == self.level and self.phase != CLIMB):
+            self._keep(y, level, step)
+        else:
+            self.done[step] = True
+
+    def enter(self, phase: int) -> None:
+        """Go to the start of a phase."""
+        seed, sites = self._first.seed, self._first.sites
+        self.counter += 1
+        if phase == BEGIN:
+            rng = np.random.default_rng([seed, self.counter])
+            self.x, self.level = sites.uniform(rng.random(sites.dimension)), WORST
+        self.phase, self.has_improved, self.at = phase, False, 0
+        self.plan = make_plan(sites, seed, self.counter, phase, self.pyramid)
+        self.done = np.zeros(self.plan.n_steps, dtype=np.bool_)
+
+    def _visit(self, y: FloatArray, level: Level) -> None:
+        """Take a point that is no step of the plan, if it is better, and near the solution or a record."""
+        n_changed = int((y != self.x).sum())
+        is_near = n_changed <= max(2, len(y) // 4)
+        if n_changed == 0 or level >= self.level or not (is_near or level == self.record):
+            return
+        self.x, self.level, self.has_improved = y.copy(), level, True
+        if self.phase in (BEGIN, CLIMB):
+            self.enter(CLIMB)
+        self.settle()
+
+    def _keep(self, y: FloatArray, level: Level, step: int) -> None:
+        self.done[step] = not self.plan.repeats(step)
+        self.done = self.plan.left_done(self.done, step)
+        self.has_improved = self.has_improved or level < self.level
+        self.x, self.level, self.at = y.copy(), level, step
+
+    def _next_phase(self) -> None:
+        if self.phase == BEGIN:
+            self.enter(CLIMB)
+            return
+        floor = self.phase + 1
+        if self.phase == CLIMB or self.has_improved:
+            self._rise(floor)
+        self.enter(floor if floor < len(self.pyramid) else BEGIN)
+
+    def _rise(self, floor: int) -> None:
+        """Add the solution to a floor, unless it is in the pyramid already."""
+        pyramid, solution = self.pyramid, self.x[None]
+        if any(population.contains(self.x) for population in pyramid):
+            return
+        if floor == len(pyramid):
+            self.pyramid = (*pyramid, Population(solution, self._first.seed))
+        else:
+            self.pyramid = (
+                *pyramid[:floor],
+                pyramid[floor].with_solutions(solution),
+                *pyramid[floor + 1 :],
+            )

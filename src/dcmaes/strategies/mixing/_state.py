@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.space import Sites
+from dcmaes.space import CONTINUOUS, Sites
 from dcmaes.strategies.mixing._linkage import clusters
+from dcmaes.strategies.mixing._memory import Level, Memory
 from dcmaes.strategies.mixing._plans import Begin, Climb, Mask, Mix, Plan
 
-Level = tuple[float, float]
-
-WORST: Level = (np.inf, np.inf)
 BEGIN, CLIMB = -2, -1
 
 
@@ -77,10 +75,10 @@ class MixingState:
         The solution with that step made.
     has_improved : bool
         Whether mixing with this floor has made the solution better.
-    n_repeats : int
-        How many points in a row were told that had been evaluated before.
     pyramid : tuple of Population
         Its floors.
+    memory : Memory
+        The levels of the points told.
     """
 
     sites: Sites
@@ -95,8 +93,13 @@ class MixingState:
     at: int
     proposal: FloatArray
     has_improved: bool
-    n_repeats: int
     pyramid: tuple[Population, ...]
+    memory: Memory
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether points can come again: there is no continuous site."""
+        return bool((self.sites.kind != CONTINUOUS).all())
 
     @property
     def largest(self) -> FloatArray:
@@ -116,16 +119,19 @@ def make_plan(sites: Sites, seed: int, counter: int, phase: int, pyramid: tuple[
     return Mix(floor.x, floor.clusters, rng)
 
 
-_PLAIN = ("seed", "counter", "x", "phase", "done", "at", "proposal", "has_improved", "n_repeats")
+_PLAIN = ("seed", "counter", "x", "phase", "done", "at", "proposal", "has_improved")
 
 
 def state_to_dict(state: MixingState) -> dict[str, Any]:
     """Return the state as numbers, arrays and lists of those."""
+    keys, levels = state.memory.to_arrays()
     return {
         **{name: getattr(state, name) for name in _PLAIN},
         "level": list(state.level),
         "record": list(state.record),
         "floors": [floor.x for floor in state.pyramid],
+        "known_keys": keys,
+        "known_levels": levels,
     }
 
 
@@ -139,5 +145,6 @@ def state_from_dict(data: Mapping[str, Any], sites: Sites) -> MixingState:
         record=(data["record"][0], data["record"][1]),
         plan=make_plan(sites, seed, data["counter"], data["phase"], pyramid),
         pyramid=pyramid,
+        memory=Memory.from_arrays(data["known_keys"], data["known_levels"]),
         **{name: data[name] for name in _PLAIN},
     )

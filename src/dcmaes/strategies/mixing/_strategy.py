@@ -12,8 +12,9 @@ from dcmaes._validation import FloatArray
 from dcmaes.space import Sites
 from dcmaes.strategies._protocol import Evaluations, Known, Summary
 from dcmaes.strategies.mixing._linkage import information
+from dcmaes.strategies.mixing._memory import WORST
 from dcmaes.strategies.mixing._search import begin, inject, learn, propose
-from dcmaes.strategies.mixing._state import WORST, MixingState, state_from_dict, state_to_dict
+from dcmaes.strategies.mixing._state import MixingState, state_from_dict, state_to_dict
 
 # Midpoints at which the uniform law is tabulated for the summary while there is no population.
 _N_MIDPOINTS = 256

@@ -1,0 +1,214 @@
+"""Single steps of the `mixing` strategy, and what is told to it from elsewhere."""
+
+import numpy as np
+import pytest
+
+import dcmaes as dc
+from dcmaes.space import CATEGORY
+from dcmaes.strategies import Evaluations, Mixing
+from dcmaes.strategies.mixing._memory import Memory
+from dcmaes.strategies.mixing._plans import Climb, Mix
+from dcmaes.strategies.mixing._state import BEGIN, CLIMB
+from dcmaes.testing import conformance_spaces
+
+
+class Nothing:
+    """What is known: these points are out for evaluation."""
+
+    def __init__(self, pending):
+        self.pending = pending
+
+    def contains(self, x):
+        return np.zeros(len(x), dtype=bool)
+
+
+def start(d=8, seed=0):
+    sites = dc.Space.binary(d).sites
+    return Mixing().init(sites, Evaluations.empty(d), 100, np.random.default_rng(seed))
+
+
+def ask(state, n=1, pending=()):
+    known = Nothing(np.array(pending).reshape(-1, len(state.x)))
+    return Mixing().sample(state, n, np.random.default_rng(0), known)
+
+
+def told(x, *values):
+    return Evaluations(np.atleast_2d(x), np.array(values, dtype=float), np.zeros(len(values)))
+
+
+def climbed(function, d=8, seed=0):
+    """Return the state when the second solution has just been begun."""
+    strategy, state = Mixing(), start(d, seed)
+    while not (state.phase == BEGIN and state.pyramid):
+        x = ask(state)
+        state = strategy.update(state, told(x, function(x[0])))
+    return state
+
+
+def test_the_first_point_is_the_solution_and_then_all_single_changes_come_once():
+    state = start()
+    points = ask(state, 9)
+    np.testing.assert_array_equal(points[0], state.x)
+    changed = (points[1:] != state.x).astype(int)
+    np.testing.assert_array_equal(np.sort(changed.argmax(axis=1)), np.arange(8))
+    assert (changed.sum(axis=1) == 1).all()
+
+
+def test_better_changes_are_kept_and_others_are_not():
+    strategy, state = Mixing(), start()
+    state = strategy.update(state, told(state.x, 5.0))
+    assert state.phase == CLIMB
+    first = ask(state)
+    state = strategy.update(state, told(first, 5.0))
+    assert not (state.x == first[0]).all()
+    second = ask(state)
+    state = strategy.update(state, told(second, 4.0))
+    np.testing.assert_array_equal(state.x, second[0])
+    assert state.level == (0.0, 4.0)
+
+
+def test_a_climb_ends_when_nothing_is_left_to_try_and_costs_no_evaluation_twice():
+    seen = []
+    state = climbed(lambda x: seen.append(x.tobytes()) or x.sum())
+    np.testing.assert_array_equal(state.pyramid[0].x, np.zeros((1, 8)))
+    assert len(set(seen)) == len(seen) <= 17
+
+
+def test_points_out_for_evaluation_are_not_drawn_again():
+    state = start()
+    points = ask(state, 4)
+    again = ask(state, 4, pending=points)
+    assert not {p.tobytes() for p in points} & {p.tobytes() for p in again}
+
+
+def test_results_in_any_order_and_all_at_once_are_used():
+    strategy, state = Mixing(), start()
+    points = ask(state, 9)
+    values = points.sum(axis=1)
+    for order in (np.arange(9), np.arange(9)[::-1]):
+        after = strategy.update(state, told(points[order], *values[order]))
+        assert after.level == (0.0, values.min())
+        one_by_one = state
+        for k in order:
+            one_by_one = strategy.update(one_by_one, told(points[k], values[k]))
+        np.testing.assert_array_equal(one_by_one.proposal, after.proposal)
+
+
+def test_a_far_point_is_taken_only_if_it_is_the_best_of_all():
+    strategy, state = Mixing(), climbed(lambda x: x.sum())
+    state = strategy.update(state, told(state.x, 100.0))
+    far = 1.0 - state.x
+    assert not (strategy.update(state, told(far, 50.0)).x == far).all()
+    np.testing.assert_array_equal(strategy.update(state, told(far, -1.0)).x, far)
+
+
+def test_a_near_point_is_taken_if_it_is_better():
+    strategy, state = Mixing(), climbed(lambda x: x.sum())
+    state = strategy.update(state, told(state.x, 100.0))
+    near = np.where(np.arange(8) < 2, 1.0 - state.x, state.x)
+    assert not (strategy.update(state, told(near, 100.0)).x == near).all()
+    np.testing.assert_array_equal(strategy.update(state, told(near, 99.0)).x, near)
+
+
+def test_infeasible_and_failed_points_are_worse_than_any_feasible_one():
+    strategy, state = Mixing(), start()
+    state = strategy.update(state, Evaluations(state.x[None], np.array([np.nan]), np.array([np.inf])))
+    worse = ask(state)
+    state = strategy.update(state, Evaluations(worse, np.array([-9.0]), np.array([1.0])))
+    np.testing.assert_array_equal(state.x, worse[0])
+    better = ask(state)
+    state = strategy.update(state, told(better, 9.0))
+    assert state.level == (0.0, 9.0)
+
+
+def test_inject_adds_good_points_once():
+    strategy, state = Mixing(), start(3)
+    x = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]])
+    found = Evaluations(x, np.array([2.0, 1.0, 2.0, np.nan]), np.array([0.0, 0.0, 0.0, np.inf]))
+    state = strategy.inject(state, found)
+    np.testing.assert_array_equal(state.pyramid[0].x, x[[1, 0]])
+    assert strategy.inject(state, found) is state
+
+
+def test_injected_points_are_copied_from():
+    """A solution that needs eight changes at once gets them from an injected one."""
+    strategy, rng = Mixing(), np.random.default_rng(2)
+
+    def function(x):
+        return x[8:].sum() + (-5.0 if x[:8].all() else x[:8].sum())
+
+    x = rng.integers(0, 2, (6, 16)).astype(float)
+    x[:, :8] = np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0])[:, None]
+    values = []
+    for found in (np.empty((0, 16)), x):
+        state = strategy.inject(
+            start(16), Evaluations(found, np.array([function(y) for y in found]), np.zeros(len(found)))
+        )
+        for _ in range(90):
+            y = ask(state)
+            state = strategy.update(state, told(y, function(y[0])))
+        values.append(state.record[1])
+    assert values == [0.0, -5.0]
+
+
+def test_injecting_while_mixing_with_the_lowest_floor_begins_that_again():
+    strategy, state, rng = Mixing(), start(10), np.random.default_rng(1)
+    while state.phase != 0:
+        state = strategy.update(state, told(ask(state), rng.random()))
+    state = strategy.inject(state, told(rng.integers(0, 2, (5, 10)).astype(float), *range(5)))
+    again = strategy.state_from_dict(strategy.state_to_dict(state), state.sites)
+    for _ in range(30):
+        np.testing.assert_array_equal(ask(state), ask(again))
+        result = told(ask(state), rng.random())
+        state, again = strategy.update(state, result), strategy.update(again, result)
+
+
+@pytest.mark.parametrize("name", conformance_spaces())
+def test_every_single_change_of_a_climb_can_be_found_again(name):
+    sites, rng = conformance_spaces()[name].sites, np.random.default_rng(3)
+    plan, x = Climb(sites, rng), sites.uniform(rng.random(sites.dimension))
+    none_done = np.zeros(plan.n_steps, dtype=bool)
+    for step in range(plan.n_steps):
+        y = plan.apply(x, step)
+        if y is not None:
+            assert (y != x).sum() == 1
+            np.testing.assert_array_equal(plan.apply(x, plan.find(x, y, none_done)), y)
+
+
+def test_a_climb_tries_all_choices_and_both_directions():
+    space = dc.Space({"a": dc.Integer(0, 9), "b": dc.Binary(), "c": dc.Categorical(list("abc"))})
+    plan, x = Climb(space.sites, np.random.default_rng(0)), np.array([5.0, 0.0, 1.0])
+    points = [plan.apply(x, step) for step in range(plan.n_steps)]
+    found = {tuple(y) for y in points if y is not None}
+    lattice = {(s, 0.0, 1.0) for s in (1.0, 3.0, 4.0, 6.0, 7.0, 9.0)}
+    assert found == lattice | {(5.0, 1.0, 1.0), (5.0, 0.0, 0.0), (5.0, 0.0, 2.0)}
+    assert space.sites.kind[2] == CATEGORY
+
+
+def test_mixing_copies_clusters_from_solutions_that_differ_there():
+    members = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
+    plan = Mix(members, [np.array([0, 1]), np.array([2])], np.random.default_rng(0))
+    np.testing.assert_array_equal(plan.apply(np.zeros(3), 0), [1.0, 1.0, 0.0])
+    assert plan.apply(np.zeros(3), 1) is None
+    assert plan.find(np.zeros(3), np.array([1.0, 1.0, 0.0]), np.zeros(2, dtype=bool)) == 0
+    assert plan.find(np.zeros(3), np.array([1.0, 1.0, 0.0]), np.ones(2, dtype=bool)) is None
+
+
+def test_memories_that_branch_do_not_see_each_other():
+    root = Memory().with_level(np.array([0.0]), (0.0, 0.0))
+    first, second = (root.with_level(np.array([v]), (0.0, v)) for v in (1.0, 2.0))
+    assert [len(root), len(first), len(second)] == [1, 2, 2]
+    assert first.level(np.array([2.0])) is None
+    assert second.level(np.array([1.0])) is None
+    assert second.level(np.array([2.0])) == (0.0, 2.0)
+    again = Memory.from_arrays(*first.to_arrays())
+    assert again.level(np.array([1.0])) == (0.0, 1.0)
+    assert first.with_level(np.array([1.0]), (0.0, 7.0)) is first
+
+
+def test_interactions_show_a_planted_pair():
+    rng, strategy = np.random.default_rng(8), Mixing()
+    x = rng.integers(0, 2, (60, 5)).astype(float)
+    x[:, 4] = x[:, 1]
+    strength = strategy.interactions(strategy.inject(start(5), told(x, *range(60))))
+    assert np.unravel_index(strength.argmax(), strength.shape) == (1, 4)
