@@ -434,6 +434,19 @@ def test_nothing_in_a_store_is_run(path, stored):
             _persistence.loads(data)
 
 
+@pytest.mark.parametrize(("table", "column"), [("run", "value"), ("sitting", "limits")])
+def test_no_text_in_a_store_is_run(path, stored, table, column):
+    path.write_bytes(stored.read_bytes())
+    mark = path.with_name("mark")
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"UPDATE {table} SET {column} = ?", [f"open({str(mark)!r}, 'w').close()"])
+    connection.close()
+    for use in (lambda: dc.store.read(path), lambda: dc.resume(path, objective)):
+        with pytest.raises(StoreError, match="cannot be read"):
+            use()
+    assert not mark.exists()
+
+
 def test_expensive_results_wait_for_the_disk(path):
     synced = []
     with dc.Optimizer(**RUN, store=path) as opt:
