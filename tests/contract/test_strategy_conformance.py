@@ -9,6 +9,16 @@ from dcmaes.strategies import make_strategy, strategy_names
 from dcmaes.testing import StrategyConformance
 
 
+class TestAuto(StrategyConformance):
+    def make_strategy(self):
+        return make_strategy("auto")
+
+
+class TestAutoWithMixing(StrategyConformance):
+    def make_strategy(self):
+        return make_strategy("auto", {"partner": "mixing"})
+
+
 class TestCma(StrategyConformance):
     def make_strategy(self):
         return make_strategy("cma")

@@ -130,7 +130,7 @@ def check(spec: Path, is_trial: bool) -> None:
 @click.argument("spec", type=_FILE)
 @_run_options
 @click.option("--seed", type=click.IntRange(0), help="The same seed gives the same points.")
-@click.option("--strategy", type=click.Choice(sorted({"auto", *strategy_names()})), help="How to search.")
+@click.option("--strategy", type=click.Choice(sorted(strategy_names())), help="How to search.")
 @click.option("--store", type=_FILE, help="Where to write the run.")
 @click.option("--no-store", is_flag=True, help="Write nothing: a run that ends early is lost.")
 def minimize(

@@ -8,6 +8,7 @@ from dcmaes.strategies._protocol import Evaluations, Known, Strategy, Summary
 from dcmaes.strategies._registry import is_registered, make_strategy, strategy_class, strategy_names
 
 if TYPE_CHECKING:
+    from dcmaes.strategies.auto import Auto
     from dcmaes.strategies.cma import Cma
     from dcmaes.strategies.ising import IsingSearch
     from dcmaes.strategies.mixing import Mixing
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from dcmaes.strategies.random import RandomSearch
 
 __all__ = [
+    "Auto",
     "Cma",
     "Evaluations",
     "IsingSearch",
@@ -31,6 +33,7 @@ __all__ = [
 
 # Imported when first used: what a strategy needs of scipy would double the time `import dcmaes` takes.
 _NAMES = {
+    "Auto": "auto",
     "Cma": "cma",
     "IsingSearch": "ising",
     "Mixing": "mixing",

@@ -11,18 +11,18 @@ from dcmaes.strategies._protocol import Strategy
 
 # Module and class of each strategy; modules are imported when their strategy is first used.
 _CLASSES = {
+    "auto": ("dcmaes.strategies.auto", "Auto"),
     "cma": ("dcmaes.strategies.cma", "Cma"),
     "ising": ("dcmaes.strategies.ising", "IsingSearch"),
     "mixing": ("dcmaes.strategies.mixing", "Mixing"),
     "paper": ("dcmaes.strategies.paper", "Paper"),
     "random": ("dcmaes.strategies.random", "RandomSearch"),
 }
-_ALIASES = {"auto": "cma"}
 _METHODS = tuple(name for name in vars(Strategy) if not name.startswith("_"))
 
 
 def strategy_names() -> tuple[str, ...]:
-    """Return the names of the strategies that come with the library, without aliases such as "auto".
+    """Return the names of the strategies that come with the library.
 
     >>> "random" in strategy_names()
     True
@@ -45,8 +45,8 @@ def make_strategy(strategy: str | Strategy[Any], options: Mapping[str, Any] | No
             wanted = "a name or an object that obeys the strategy protocol"
             raise TypeError(f"strategy must be {wanted}, got {strategy!r} ({detail})")
         return strategy
-    check_choice("strategy", strategy, (*_ALIASES, *_CLASSES))
-    made: Strategy[Any] = strategy_class(_ALIASES.get(strategy, strategy))(**(options or {}))
+    check_choice("strategy", strategy, tuple(_CLASSES))
+    made: Strategy[Any] = strategy_class(strategy)(**(options or {}))
     return made
 
 

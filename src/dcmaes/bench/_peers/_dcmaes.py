@@ -46,7 +46,7 @@ def _vector(point: Any) -> FloatArray:
 
 
 _KINDS = {"paper": "i"}  # Algorithm 1 as printed knows no categories and no continuous variables
-for _strategy in ("auto", *strategy_names()):
+for _strategy in strategy_names():
     if _strategy != "random":  # it is in the table already
         optimizer(f"dcmaes {_strategy}", kinds=_KINDS.get(_strategy, "icf"))(
             partial(search, strategy=_strategy)

@@ -100,7 +100,7 @@ def harmless_points(
         some = np.flatnonzero(allowed)
         left = rng.exponential(RISK)
         for site in some[np.argsort(risk[some] * rng.exponential(size=len(some)), kind="stable")]:
-            # (Q13)
+            # A change is made while the risk taken so far allows it: (Q13)
             if risk[site] <= left:
                 row[site] = True
                 left -= risk[site]

@@ -26,7 +26,7 @@ from dcmaes.strategies.ising._constants import (
 from dcmaes.strategies.ising._plateau import Blame
 from dcmaes.strategies.ising._proposals import propose
 from dcmaes.strategies.ising._state import IsingState, best_of, state_from_dict, state_to_dict
-from dcmaes.strategies.ising._update import learn
+from dcmaes.strategies.ising._update import learn, remembered
 
 
 class IsingSearch:
@@ -99,6 +99,10 @@ class IsingSearch:
     def update(self, state: IsingState, told: Evaluations) -> IsingState:
         """Return the state after learning from `told`."""
         return learn(state, told)
+
+    def remember(self, state: IsingState, told: Evaluations) -> IsingState:
+        """Return the state with what another search has found in memory; the run goes on as it was."""
+        return replace(state, memory=remembered(state.memory, told))
 
     def convergence(self, state: IsingState) -> str | None:
         """Return why the run has converged, or None."""

@@ -32,14 +32,14 @@ def learn(state: IsingState, told: Evaluations) -> IsingState:
     fresh = told.take(np.flatnonzero(~told.is_repeat))
     if len(fresh) == 0:
         return replace(state, idle=state.idle + 1) if len(told) else state
-    state = _move(replace(state, memory=_remember(state.memory, fresh)), fresh)
+    state = _move(replace(state, memory=remembered(state.memory, fresh)), fresh)
     state = replace(state, n_unfitted=state.n_unfitted + len(fresh), n_seen=state.n_seen + len(fresh))
     enough = max(BATCH, REFIT_SHARE * min(state.n_seen, 1000))
     is_due = np.isfinite(state.level[0]) and state.n_unfitted >= enough
     return _refit(state) if is_due and state.feature_map.n_features else state
 
 
-def _remember(memory: Evaluations, fresh: Evaluations) -> Evaluations:
+def remembered(memory: Evaluations, fresh: Evaluations) -> Evaluations:
     """Return the memory with new results; when it is full, the best quarter and the recent half stay."""
     joined = Evaluations.join(memory, fresh)
     if len(joined) <= MEMORY:

@@ -1,0 +1,83 @@
+"""Both searches and whose turn it is, frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dcmaes.strategies._protocol import Evaluations
+from dcmaes.strategies.cma import CmaState
+from dcmaes.strategies.ising import IsingState
+from dcmaes.strategies.mixing import MixingState
+
+# Results of the partner are handed to the model so many at a time, because its memory is copied each time.
+ASIDE = 256
+
+
+@dataclass(frozen=True, eq=False)
+class AutoState:
+    """State of the `auto` strategy.
+
+    Attributes
+    ----------
+    model : IsingState
+        The search with a model.
+    partner : CmaState or MixingState or None
+        The search with a population; None before its first turn.
+    is_partners_turn : bool
+        Who proposes points now.
+    spent : tuple of two ints
+        Evaluations of the model and of the partner.
+    share : float
+        How many evaluations the partner may spend for each of the model.
+    best : tuple of two floats
+        Violation and value of the best point.
+    has_improved : bool
+        Whether this turn has found a better point.
+    aside : tuple of Evaluations
+        Results of the partner that the model has not been given yet.
+    """
+
+    model: IsingState
+    partner: CmaState | MixingState | None
+    is_partners_turn: bool
+    spent: tuple[int, int]
+    share: float
+    best: tuple[float, float]
+    has_improved: bool
+    aside: tuple[Evaluations, ...]
+
+    @property
+    def allowance(self) -> float:
+        """How many evaluations the partner may have spent."""
+        return self.share * self.spent[0]
+
+
+def counted(state: AutoState, fresh: Evaluations) -> AutoState:
+    """Return the state with these new results counted for the one whose turn it is."""
+    if len(fresh) == 0:
+        return state
+    by_model, by_partner = state.spent
+    top = int(fresh.order()[0])
+    value = float(fresh.value[top])
+    level = (float(fresh.violation[top]), np.inf if np.isnan(value) else value)
+    return replace(
+        state,
+        spent=(by_model, by_partner + len(fresh))
+        if state.is_partners_turn
+        else (by_model + len(fresh), by_partner),
+        best=min(state.best, level),
+        has_improved=state.has_improved or level < state.best,
+        aside=(*state.aside, fresh) if state.is_partners_turn else state.aside,
+    )
+
+
+def joined(several: tuple[Evaluations, ...]) -> Evaluations:
+    """Return evaluations in one piece."""
+    return Evaluations(
+        np.concatenate([some.x for some in several]),
+        np.concatenate([some.value for some in several]),
+        np.concatenate([some.violation for some in several]),
+        np.concatenate([some.is_repeat for some in several]),
+    )

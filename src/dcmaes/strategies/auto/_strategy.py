@@ -1,0 +1,205 @@
+"""The strategy `auto`: a search with a model and one with a population take turns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from dcmaes._validation import FloatArray, check_choice
+from dcmaes.space import CONTINUOUS, Sites
+from dcmaes.strategies._protocol import Evaluations, Known, Strategy, Summary
+from dcmaes.strategies.auto._state import ASIDE, AutoState, counted, joined
+from dcmaes.strategies.cma import Cma
+from dcmaes.strategies.ising import IsingSearch
+from dcmaes.strategies.mixing import Mixing
+
+# Lattices of at most so many states are choices to a population, longer ones are lines.
+MOST_CHOICES = 4
+# How much the share of the partner changes after a turn without improvement, and its limits (T1).
+SHARE_FACTOR, SMALLEST_SHARE, LARGEST_SHARE = 2.0, 0.25, 16.0
+
+
+class Auto:
+    """Search with a model first (`ising`), in turns with a population: `mixing` or `cma`.
+
+    The model needs the fewest evaluations where it explains the values; a population gets further where it
+    does not. A turn that finds no better point leaves more evaluations to the other (docs/maths.md,
+    section T).
+
+    Parameters
+    ----------
+    partner : {"cma", "mixing"}, optional
+        Who takes turns with the model: by default `mixing` where every variable has few states, else `cma`.
+
+    Examples
+    --------
+    >>> import dcmaes as dc
+    >>> result = dc.minimize(sum, dc.Space.binary(30), budget=100, seed=0, strategy=Auto(), target=0)
+    >>> result.fun
+    0.0
+    """
+
+    def __init__(self, *, partner: str | None = None) -> None:
+        self.partner = None if partner is None else check_choice("partner", partner, ("cma", "mixing"))
+        self._model = IsingSearch()
+        self._cma, self._mixing = Cma(), Mixing()
+
+    def __repr__(self) -> str:
+        return f"Auto(partner={self.partner!r})"
+
+    @property
+    def name(self) -> str:
+        """The name under which results report the strategy."""
+        return "auto"
+
+    def options(self) -> Mapping[str, Any]:
+        """Return the options as plain data."""
+        return {"partner": self.partner}
+
+    def init(self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator) -> AutoState:
+        """Return the first state: the model's."""
+        return AutoState(
+            model=self._model.init(sites, start, budget, rng),
+            partner=None,
+            is_partners_turn=False,
+            spent=(0, 0),
+            share=1.0,
+            best=(np.inf, np.inf),
+            has_improved=False,
+            aside=(),
+        )
+
+    def batch_size(self, state: AutoState) -> int:
+        """Return how many results the one whose turn it is waits for."""
+        strategy, active = self._active(state)
+        return strategy.batch_size(active)
+
+    def sample(self, state: AutoState, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
+        """Return `n` coded points of the one whose turn it is, shape (n, d)."""
+        strategy, active = self._active(state)
+        return strategy.sample(active, n, rng, known)
+
+    def update(self, state: AutoState, told: Evaluations) -> AutoState:
+        """Return the state after learning from `told`."""
+        fresh = told.take(np.flatnonzero(~told.is_repeat))
+        state = counted(state, fresh)
+        strategy, active = self._active(state)
+        if not state.is_partners_turn:
+            return replace(state, model=strategy.update(active, told))
+        state = replace(state, partner=strategy.update(active, told))
+        return self._handed_over(state) if len(state.aside) >= ASIDE else state
+
+    def convergence(self, state: AutoState) -> str | None:
+        """Return why a turn is over, or None."""
+        strategy, active = self._active(state)
+        if (why := strategy.convergence(active)) is not None:
+            return why
+        is_waiting = state.is_partners_turn and len(getattr(active, "waiting", ())) > 0
+        if state.is_partners_turn and state.spent[1] >= state.allowance and not is_waiting:
+            return f"the turn of {strategy.name} is over after {state.spent[1]} evaluations in all"
+        return None
+
+    def restart(self, state: AutoState, rng: np.random.Generator) -> AutoState | None:
+        """Return the state with the turn passed on, or with a new run of the same search."""
+        return self._after_partner(state, rng) if state.is_partners_turn else self._after_model(state, rng)
+
+    def summary(self, state: AutoState) -> Summary:
+        """Return the search distribution of the one whose turn it is."""
+        strategy, active = self._active(state)
+        return strategy.summary(active)
+
+    def interactions(self, state: AutoState) -> FloatArray:
+        """Return the size of the largest mean coupling of each pair of sites in the model, shape (d, d)."""
+        return self._model.interactions(self._handed_over(state).model)
+
+    def state_to_dict(self, state: AutoState) -> dict[str, Any]:
+        """Return the state as plain data."""
+        partner = state.partner
+        aside = joined(state.aside) if state.aside else Evaluations.empty(state.model.sites.dimension)
+        return {
+            "model": self._model.state_to_dict(state.model),
+            "partner": None if partner is None else self._other(state).state_to_dict(partner),
+            "is_partners_turn": state.is_partners_turn,
+            "spent": list(state.spent),
+            "share": state.share,
+            "best": list(state.best),
+            "has_improved": state.has_improved,
+            "aside": vars(aside),
+            "n_aside": [len(some) for some in state.aside],
+        }
+
+    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> AutoState:
+        """Return the state that `state_to_dict` described."""
+        aside, ends = Evaluations(**data["aside"]), np.cumsum([0, *data["n_aside"]])
+        partner, other = data["partner"], self._other_for(sites)
+        return AutoState(
+            model=self._model.state_from_dict(data["model"], sites),
+            partner=None if partner is None else other.state_from_dict(partner, sites),
+            is_partners_turn=data["is_partners_turn"],
+            spent=(data["spent"][0], data["spent"][1]),
+            share=data["share"],
+            best=(data["best"][0], data["best"][1]),
+            has_improved=data["has_improved"],
+            aside=tuple(aside.take(slice(a, b)) for a, b in pairwise(ends)),
+        )
+
+    def _active(self, state: AutoState) -> tuple[Strategy[Any], Any]:
+        """Return the strategy whose turn it is, with its state."""
+        return (self._other(state), state.partner) if state.is_partners_turn else (self._model, state.model)
+
+    def _other(self, state: AutoState) -> Strategy[Any]:
+        return self._other_for(state.model.sites)
+
+    def _other_for(self, sites: Sites) -> Strategy[Any]:
+        """Return the partner that suits the space."""
+        are_few = (sites.kind != CONTINUOUS) & ((sites.n_states <= MOST_CHOICES) | ~sites.is_numeric)
+        is_mixing = self.partner == "mixing" or (self.partner is None and bool(are_few.all()))
+        return self._mixing if is_mixing else self._cma
+
+    def _handed_over(self, state: AutoState) -> AutoState:
+        """Return the state with what the partner evaluated given to the model."""
+        if not state.aside:
+            return state
+        return replace(state, model=self._model.remember(state.model, joined(state.aside)), aside=())
+
+    def _after_model(self, state: AutoState, rng: np.random.Generator) -> AutoState | None:
+        """Return the partner's turn; or a new run of the model, if the partner has spent its share."""
+        if not state.has_improved:
+            # Who found nothing leaves more to the other: (T1)
+            state = replace(state, share=min(SHARE_FACTOR * state.share, LARGEST_SHARE))
+        state = replace(state, has_improved=False)
+        if state.spent[1] >= state.allowance:
+            model = self._model.restart(state.model, rng)
+            return None if model is None else replace(state, model=model)
+        return replace(state, partner=self._begun(state, rng), is_partners_turn=True)
+
+    def _begun(self, state: AutoState, rng: np.random.Generator) -> Any:
+        """Return the partner's state at the beginning of its turn."""
+        other, sites = self._other(state), state.model.sites
+        partner: Any = state.partner
+        if partner is None:
+            partner = other.init(sites, Evaluations.empty(sites.dimension), 0, rng)
+        if other is self._mixing and len(state.model.memory):
+            partner = self._mixing.inject(partner, state.model.memory.take(state.model.memory.order()[:1]))
+        return partner
+
+    def _after_partner(self, state: AutoState, rng: np.random.Generator) -> AutoState | None:
+        """Return a new run of the partner while its share lasts; else the model's turn, at the best point."""
+        strategy, active = self._active(state)
+        if strategy.convergence(active) is not None:
+            active = strategy.restart(active, rng)
+            if active is None:
+                return None
+            state = replace(state, partner=active)
+            if state.spent[1] < state.allowance:
+                return state
+        share = state.share if state.has_improved else max(state.share / SHARE_FACTOR, SMALLEST_SHARE)
+        state = self._handed_over(state)
+        model = self._model.restart(state.model, rng)
+        if model is None:
+            return state
+        return replace(state, model=model, share=share, has_improved=False, is_partners_turn=False)
