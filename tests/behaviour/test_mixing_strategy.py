@@ -21,7 +21,7 @@ def run(problem, space, budget, seed):
     )
 
 
-# Budgets are about twice the mean number of evaluations over 20 other seeds.
+# Means over 20 instances, with other random numbers: 4100, 2700, 5600 and 1300 evaluations.
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(
     ("make", "n", "budget"),
