@@ -42,7 +42,7 @@ def run(optimizer, rng, n_machines=6, until=None):
 if __name__ == "__main__":
     rng = np.random.default_rng(0)
     optimizer = dc.Optimizer(space, budget=200, seed=0, direction="maximize", target=99.0)
-    run(optimizer, rng, until=40)
+    run(optimizer, rng, until=10)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "reaction"
         optimizer.save(path)

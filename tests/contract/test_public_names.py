@@ -50,7 +50,7 @@ NAMES = {
     """,
     "dcmaes.store": "Failure Loss Pending Span StoreError StoredRun read",
     "dcmaes.strategies": """
-        Cma Evaluations IsingSearch Known Mixing Paper RandomSearch Strategy Summary is_registered
+        Auto Cma Evaluations IsingSearch Known Mixing Paper RandomSearch Strategy Summary is_registered
         make_strategy strategy_names
     """,
     "dcmaes.testing": "StrategyConformance conformance_spaces",

@@ -1,4 +1,4 @@
-"""Blame: which sites the centre's value hangs on; and the search for minima of quadratics on a grid."""
+"""Which sites the centre's value hangs on, the search for minima on a grid, and what a model learns from."""
 
 from itertools import product
 
@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from dcmaes.models import Energy, FeatureMap
-from dcmaes.space import Space
+from dcmaes.space import Float, Space
+from dcmaes.strategies import Evaluations, make_strategy
 from dcmaes.strategies.ising._plateau import Blame, harmless_points
+from dcmaes.strategies.ising._relevance import Neighbourhood
 from dcmaes.strategies.ising._search import Box, search
 
 
@@ -79,3 +81,40 @@ def test_rounding_in_turn_comes_closer_than_rounding_at_once(seed):
     at_once = box.snap(-np.linalg.solve(hessian, slope)[None])
     assert visited.energy[0, 0] <= one.value(at_once)[0]
     np.testing.assert_array_equal(visited.features[0], np.rint(visited.features[0]))
+
+
+@pytest.mark.parametrize("space", [Space.integers(3, 0, 9), Space.array([Float(0.0, 1.0)] * 3)])
+def test_a_model_that_knows_nothing_proposes_points_of_the_space(space):
+    feature_map = FeatureMap(space.sites, np.zeros(3), np.full(3, 0.2))
+    flat = Energy(0, np.zeros(2), np.zeros((2, 3)), np.zeros((2, 3)), np.zeros((2, 3, 3)))
+    box, rng = Box.around(feature_map, np.full(2, 2.0)), np.random.default_rng(0)
+    visited = search(flat, feature_map, box, n_steps=5, most_changes=3, tenure=1, rng=rng)
+    assert np.isfinite(visited.features).all()
+
+
+def test_a_converged_cloud_does_not_fill_the_window():
+    rng = np.random.default_rng(0)
+    sites = Space.array([Float(0.0, 1.0)] * 2).sites
+    x = np.concatenate([0.5 + 1e-9 * rng.normal(size=(400, 2)), rng.random((50, 2))])
+    feature_map = FeatureMap(sites, x[0], np.full(2, 0.2))
+    memory = Evaluations(x, np.zeros(450), np.zeros(450))
+    near = Neighbourhood.around(feature_map, memory, reach=3.0, window=120)
+    is_far = np.abs(near.features).max(axis=1) > 1e-3
+    assert len(near.features) == 90
+    assert is_far.sum() == 50
+
+
+def test_the_summary_tells_what_low_points_chose():
+    space = Space.from_dict({"a": {"type": "binary"}, "b": {"type": "categorical", "choices": [0, 1, 2]}})
+    strategy, rng = make_strategy("ising"), np.random.default_rng(0)
+    state = strategy.init(space.sites, Evaluations.empty(2), 100, rng)
+    np.testing.assert_allclose(strategy.summary(state).probabilities[1], np.full(3, 1 / 3))
+    points = np.array(list(product([0.0, 1.0], [0.0, 1.0, 2.0])))
+    state = strategy.update(
+        state, Evaluations(points, 10 * (points[:, 0] + (points[:, 1] != 2)), np.zeros(6))
+    )
+    summary = strategy.summary(state)
+    for shares, best in zip(summary.probabilities, (0, 2), strict=True):
+        assert shares.sum() == pytest.approx(1.0)
+        assert shares.argmax() == best
+    assert summary.mean[0] == pytest.approx(summary.probabilities[0][1])

@@ -54,7 +54,10 @@ def _loss(estimator: Any, x: Any, y: Any, instance: int, *, classify: bool) -> f
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # networks that have not converged yet are part of the search
         split = folds(3, shuffle=True, random_state=instance)
-        scores = selection.cross_val_score(estimator, x, y, cv=split, error_score=0.0)
+        try:
+            scores = selection.cross_val_score(estimator, x, y, cv=split, error_score=0.0)
+        except ValueError:  # raised in spite of `error_score` if none of the folds could be fitted
+            return 1.0
     return float(1 - np.mean(scores))
 
 

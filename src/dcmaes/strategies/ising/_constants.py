@@ -30,6 +30,9 @@ FIRST_LOW_SHARE = 1
 LARGEST_CHOICE_SHARE = 1
 # Evaluations of at least this nearness say which rises are low.
 NEAR = 0.3
+# Evaluations closer than this, in widths and reaches, are at the centre for all the model can see: a third of
+# those used may be such.
+CLOSE = 0.05
 # Evaluations less near than this are left out if their value is far off.
 NEAR_ENOUGH = 0.01
 # The multiple of a low rise beyond which values are taken as just that: far away.

@@ -10,6 +10,7 @@ from dcmaes._validation import FloatArray
 from dcmaes.models import FeatureMap, Regression
 from dcmaes.strategies._protocol import Evaluations
 from dcmaes.strategies.ising._constants import (
+    CLOSE,
     FAR_TARGET,
     FIRST_LOW_SHARE,
     LARGE_RISE,
@@ -49,7 +50,10 @@ class Neighbourhood:
         """Return the `window` evaluations nearest to the centre of the features."""
         features = feature_map.features(memory.x)
         distance = distances(features, feature_map.n_choices, reach)
-        nearest = np.argsort(distance, kind="stable")[:window]
+        nearest = np.argsort(distance, kind="stable")
+        # After a restart at a point on which everything has converged, that alone must not fill the window.
+        n_close = int((distance < CLOSE).sum())
+        nearest = np.delete(nearest, slice(window // 3, max(n_close, window // 3)))[:window]
         near = nearness(distance[nearest], feature_map.n_features)
         return Neighbourhood(feature_map, features[nearest], near, rises(memory.take(nearest)))
 

@@ -169,13 +169,15 @@ def _rounded_in_turn(
     if n_lines > LARGEST_SEQUENTIAL:
         return z
     rows, is_left = np.arange(n_chains), np.ones((n_chains, n_lines), dtype=bool)
-    luck = rng.gumbel(size=(n_chains, n_lines))
+    luck, first = rng.gumbel(size=(n_chains, n_lines)), np.einsum("cii->ci", spread)
     for _ in range(n_lines):
-        variance = np.maximum(np.einsum("cii->ci", spread), 1e-300)
+        variance = np.maximum(np.einsum("cii->ci", spread), 1e-100)
         # Stiff sites first, in an order that differs between the chains.
         site = np.where(is_left, luck - np.log(variance) / 2, -np.inf).argmax(axis=1)
         is_left[rows, site] = False
-        share = spread[rows, :, site] / variance[rows, site][:, None]
+        # What rounding errors have left of a spread that is used up says nothing about the others.
+        is_used_up = variance[rows, site] < 1e-12 * first[rows, site]
+        share = np.where(is_used_up[:, None], 0.0, spread[rows, :, site] / variance[rows, site][:, None])
         # The minimum over the other sites, given this one, and their spread: (Q11)
         step = box.snap(z)[rows, site] - z[rows, site]
         z = z + share * step[:, None]
@@ -205,7 +207,8 @@ def _best_moves(
         z = features[:, p:]
         bend = energy.curvature + energy.radial[:, None]
         slope = gradient[:, p:]
-        lowest = np.where(bend > 1e-12, -slope / np.maximum(2 * bend, 1e-12), -np.sign(slope) * np.inf)
+        away = np.where(slope < 0, np.inf, np.where(slope > 0, -np.inf, z))
+        lowest = np.where(bend > 1e-12, -slope / np.maximum(2 * bend, 1e-12), away)
         step = np.where(box.gap > 0, box.gap, 0.1)
         candidates = np.stack([box.snap(lowest), box.snap(z + step), box.snap(z - step)])
         rise = slope * (candidates - z) + bend * (candidates**2 - z**2)

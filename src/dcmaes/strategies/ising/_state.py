@@ -96,6 +96,27 @@ def best_of(state: IsingState) -> tuple[FloatArray, tuple[float, float]]:
     return state.memory.x[best], (float(state.memory.violation[best]), np.inf if np.isnan(value) else value)
 
 
+def chosen_shares(state: IsingState) -> tuple[FloatArray, ...]:
+    """Return how often low, near points have each state of a two-state or one-of-c site; equal at first."""
+    feature_map, sites = state.feature_map, state.sites
+    has_model = len(state.memory) > 0 and feature_map.n_features > 0
+    features = state.model.features if has_model else np.zeros((1, feature_map.n_features))
+    weights = state.model.weights / state.model.weights.sum() if has_model else np.zeros(1)
+    mean = weights @ features
+    shares = []
+    for i, n_states in enumerate(sites.n_states):
+        own = feature_map.choice_site == i
+        if not own.any():
+            shares.append(np.empty(0))
+            continue
+        share = np.full(n_states, 1 / n_states)
+        if has_model:
+            share[feature_map.choice_state[own].astype(np.int64)] = mean[: len(own)][own]
+            share[int(state.centre[i])] = 1 - mean[: len(own)][own].sum()
+        shares.append(np.clip(share, 0.0, 1.0))
+    return tuple(shares)
+
+
 def state_to_dict(state: IsingState) -> dict[str, Any]:
     """Return the state as numbers, arrays, and dicts and lists of those."""
     data = _attributes(state)

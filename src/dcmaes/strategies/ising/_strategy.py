@@ -25,7 +25,7 @@ from dcmaes.strategies.ising._constants import (
 )
 from dcmaes.strategies.ising._plateau import Blame
 from dcmaes.strategies.ising._proposals import propose
-from dcmaes.strategies.ising._state import IsingState, best_of, state_from_dict, state_to_dict
+from dcmaes.strategies.ising._state import IsingState, best_of, chosen_shares, state_from_dict, state_to_dict
 from dcmaes.strategies.ising._update import learn, remembered
 
 
@@ -132,12 +132,14 @@ class IsingSearch:
         )
 
     def summary(self, state: IsingState) -> Summary:
-        """Return the present search distribution: the centre and the widths around it."""
-        is_numeric = state.sites.is_numeric
-        mean = np.where(is_numeric, state.sites.coordinate(state.centre), np.nan)
-        deviation = np.where(is_numeric, state.width, np.nan)
-        no_probabilities = (np.empty(0),) * state.sites.dimension
-        return Summary(mean, deviation, no_probabilities, None, float(state.width.mean()))
+        """Return the present search distribution: the centre, the widths around it, what low points chose."""
+        sites, shares = state.sites, chosen_shares(state)
+        mean = np.where(sites.is_numeric, sites.coordinate(state.centre), np.nan)
+        deviation = np.where(sites.is_numeric, state.width, np.nan)
+        for site in np.flatnonzero(sites.is_numeric & (sites.n_states == 2)):
+            mean[site] = shares[site][1]
+            deviation[site] = np.sqrt(mean[site] * (1 - mean[site]))
+        return Summary(mean, deviation, shares, None, float(state.width.mean()))
 
     def interactions(self, state: IsingState) -> FloatArray:
         """Return the size of the largest mean coupling of each pair of sites, shape (d, d)."""
