@@ -20,7 +20,9 @@ WIDTH_IN_GAPS = 0.4
 # How many widths from the centre numeric sites may go, in the proposals of a batch in turn: most stay near,
 # but a minimum of which the model is sure may be further away.
 RADII = (2.0, 2.0, 4.0, 8.0)
-# Decay by evaluation, and least value, of the number of choices that proposals change.
+# How many choices the proposals of a batch may change in turn, in units of the reach: some near, some far.
+CHANGE_LIMITS, SMALLEST_LIMIT = (0.5, 1.0, 2.0, 2.0), 4
+# Decay by evaluation, and least value, of the number of choices that the better half of the proposals change.
 REACH_KEEP, SMALLEST_REACH = 0.95, 3.0
 # The shares of the rises above the best value that may count as low, and the first of them (Q8).
 LOW_SHARES = (0.1, 0.3, 0.6, 0.9)

@@ -8,11 +8,13 @@ from dcmaes._validation import FloatArray
 from dcmaes.strategies._protocol import Known
 from dcmaes.strategies.ising._constants import (
     BATCH,
+    CHANGE_LIMITS,
     LARGEST_PAIRS,
     MANY_TIES,
     OPENING_SHARE,
     PLATEAU_POINTS,
     RADII,
+    SMALLEST_LIMIT,
     SOME_TIES,
 )
 from dcmaes.strategies.ising._plateau import harmless_points
@@ -34,7 +36,7 @@ def propose(state: IsingState, n: int, rng: np.random.Generator, known: Known) -
         feature_map,
         Box.around(feature_map, np.resize(RADII, n)),
         n_steps=10 + sites.dimension // 2,
-        most_changes=max(4, int(2 * state.reach)),
+        most_changes=np.maximum(SMALLEST_LIMIT, np.resize(CHANGE_LIMITS, n) * state.reach).astype(np.int64),
         tenure=sites.dimension // 10,
         rng=rng,
     )

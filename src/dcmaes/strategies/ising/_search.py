@@ -62,7 +62,7 @@ def search(
     box: Box,
     *,
     n_steps: int,
-    most_changes: int,
+    most_changes: IntArray,
     tenure: int,
     rng: np.random.Generator,
 ) -> Visited:
@@ -73,7 +73,7 @@ def search(
     >>> coupling = np.array([[[0.0, -3.0], [-3.0, 0.0]]])
     >>> energy = Energy(2, np.zeros(1), np.ones((1, 2)), np.zeros((1, 0)), coupling)
     >>> box, rng = Box.around(feature_map, np.full(1, 2.0)), np.random.default_rng(0)
-    >>> search(energy, feature_map, box, n_steps=2, most_changes=2, tenure=1, rng=rng).energy
+    >>> search(energy, feature_map, box, n_steps=2, most_changes=np.full(1, 2), tenure=1, rng=rng).energy
     array([[ 0.],
            [ 1.],
            [-1.]])
@@ -105,7 +105,7 @@ def search(
 
 
 def _search_bits(
-    energy: Energy, *, n_steps: int, most_changes: int, tenure: int, rng: np.random.Generator
+    energy: Energy, *, n_steps: int, most_changes: IntArray, tenure: int, rng: np.random.Generator
 ) -> Visited:
     """Return what the same search visits where every site has two states: a few array operations a step."""
     shape = energy.field.shape
@@ -191,7 +191,7 @@ def _best_moves(
     gradient: FloatArray,
     feature_map: FeatureMap,
     box: Box,
-    most_changes: int,
+    most_changes: IntArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the energy change of the best move of each feature and the numeric values they lead to.
 
@@ -220,7 +220,7 @@ def _best_moves(
 
 
 def _choice_changes(
-    energy: Energy, on: FloatArray, gradient: FloatArray, feature_map: FeatureMap, most_changes: int
+    energy: Energy, on: FloatArray, gradient: FloatArray, feature_map: FeatureMap, most_changes: IntArray
 ) -> FloatArray:
     rise = gradient + energy.radial[:, None]
     is_on = on > 0

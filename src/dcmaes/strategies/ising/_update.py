@@ -57,7 +57,8 @@ def _move(state: IsingState, told: Evaluations) -> IsingState:
         return replace(state, centre=told.x[best], level=level) if np.isfinite(level[0]) else state
     keep = REACH_KEEP ** len(told)
     n_choices = state.feature_map.n_choices
-    changed = float(state.feature_map.features(told.x)[:, :n_choices].sum(axis=1).mean())
+    better = told.x[told.order()[: (len(told) + 1) // 2]]
+    changed = float(state.feature_map.features(better)[:, :n_choices].sum(axis=1).mean())
     return replace(
         state,
         # Ties move the centre too: that is how plateaus are crossed.
