@@ -73,3 +73,5 @@ CLEARED_KEEP = 0.5
 RISK = 0.7
 # Worse points that are remembered, and sweeps in which blame is passed around among their sites.
 MOST_SUSPICIONS, N_SWEEPS = 300, 8
+# Steps towards the variances of the regression that interactions are read from.
+WIDE_STEPS = 20

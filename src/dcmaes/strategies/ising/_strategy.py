@@ -26,7 +26,7 @@ from dcmaes.strategies.ising._constants import (
 from dcmaes.strategies.ising._plateau import Blame
 from dcmaes.strategies.ising._proposals import propose
 from dcmaes.strategies.ising._state import IsingState, best_of, chosen_shares, state_from_dict, state_to_dict
-from dcmaes.strategies.ising._update import learn, remembered
+from dcmaes.strategies.ising._update import learn, remembered, wide_model
 
 
 class IsingSearch:
@@ -145,11 +145,11 @@ class IsingSearch:
         """Return the size of the largest mean coupling of each pair of sites, shape (d, d)."""
         d = state.sites.dimension
         strength = np.zeros((d, d))
-        feature_map = state.feature_map
-        if len(state.memory) and feature_map.n_features:
-            coupling = state.model.mean(has_pairs=True).coupling
+        site = state.feature_map.site
+        if len(state.memory) and len(site):
+            coupling = wide_model(state).mean(has_pairs=True).coupling
             if coupling is not None:
-                np.maximum.at(strength, np.ix_(feature_map.site, feature_map.site), np.abs(coupling[0]))
+                np.maximum.at(strength, np.ix_(site, site), np.abs(coupling[0]))
         # Rounding may differ between the two triangles.
         return np.maximum(strength, strength.T)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from dcmaes._validation import FloatArray
+from dcmaes.models import Regression
 from dcmaes.strategies._protocol import Evaluations
 from dcmaes.strategies.ising._constants import (
     BATCH,
@@ -20,6 +21,7 @@ from dcmaes.strategies.ising._constants import (
     SMALLEST_CONSTANT,
     SMALLEST_REACH,
     SMALLEST_WIDTH,
+    WIDE_STEPS,
     WIDTH_FACTOR,
     WIDTH_KEEP,
 )
@@ -124,3 +126,11 @@ def _judged_share(state: IsingState) -> IsingState:
         return state
     changed = _improved(replace(state, low_share=other))
     return changed if changed.foresight > state.foresight else state
+
+
+def wide_model(state: IsingState) -> Regression:
+    """Return a regression in which also values far above the best count: what is asked is who interacts."""
+    model = state.neighbourhood.regression(LOW_SHARES[-1], state.variances)
+    for _ in range(WIDE_STEPS):
+        model = replace(model, variances=model.improved_variances())
+    return model
