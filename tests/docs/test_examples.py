@@ -41,7 +41,7 @@ def features_are_found(text):
 
 
 def run_is_carried_on(text):
-    return "put aside after 40 experiments, 5 still out" in text and number_after("yield", text) > 95
+    return "put aside after 10 experiments, 5 still out" in text and number_after("yield", text) > 95
 
 
 def schedule_is_better(text):

@@ -59,15 +59,15 @@ def _move(state: IsingState, told: Evaluations) -> IsingState:
         return replace(state, centre=told.x[best], level=level) if np.isfinite(level[0]) else state
     keep = REACH_KEEP ** len(told)
     n_choices = state.feature_map.n_choices
-    better = told.x[told.order()[: (len(told) + 1) // 2]]
-    changed = float(state.feature_map.features(better)[:, :n_choices].sum(axis=1).mean())
+    better = told.take(told.order()[: (len(told) + 1) // 2])
+    changed = float(state.feature_map.features(better.x)[:, :n_choices].sum(axis=1).mean())
     return replace(
         state,
         # Ties move the centre too: that is how plateaus are crossed.
         centre=told.x[best] if level <= state.level else state.centre,
         level=min(level, state.level),
         blame=_blamed(state, told),
-        width=_followed_width(state, told),
+        width=_followed_width(state, better, len(told)),
         reach=max(SMALLEST_REACH, keep * state.reach + (1 - keep) * changed),
         idle=0 if level < state.level else state.idle + len(told),
     )
@@ -92,12 +92,12 @@ def _blamed(state: IsingState, told: Evaluations) -> Blame:
     return blame
 
 
-def _followed_width(state: IsingState, told: Evaluations) -> FloatArray:
-    """Return widths that follow the steps which the model proposes (Q10)."""
+def _followed_width(state: IsingState, better: Evaluations, n_told: int) -> FloatArray:
+    """Return widths that follow the steps of the better half of what the model proposed (Q10)."""
     sites = state.sites
-    step = sites.coordinate(told.x) - sites.coordinate(state.centre)
+    step = sites.coordinate(better.x) - sites.coordinate(state.centre)
     step = np.where(sites.periodic, step - np.rint(step), step)
-    keep = WIDTH_KEEP ** len(told)
+    keep = WIDTH_KEEP**n_told
     typical = np.sqrt((step**2).mean(axis=0))
     followed: FloatArray = keep * state.width + (1 - keep) * WIDTH_FACTOR * typical
     return np.clip(followed, SMALLEST_WIDTH, LARGEST_WIDTH)
