@@ -102,10 +102,24 @@ def test_the_model_learns_what_the_partner_evaluates():
     assert len(state.aside) == 300 - 256
     assert len(state.model.memory) == n + 256
     while strategy.convergence(state) is None:
-        state = replace(told(strategy, state, [5.0], rng), spent=(0, state.spent[1]))
+        state = replace(told(strategy, state, [5.0], rng), spent=(1, state.spent[1]))
     state = strategy.restart(state, rng)
     assert not state.aside
     np.testing.assert_array_equal(state.model.centre, state.model.memory.x[state.model.memory.order()[0]])
+
+
+def test_cma_begins_with_a_whole_run_where_choices_are_beside_numbers():
+    space = Space({"a": Categorical(["x", "y", "z"]), "b": Integer(0, 50)})
+    strategy, rng = Auto(), np.random.default_rng(0)
+    state = strategy.init(space.sites, Evaluations.empty(2), 1000, rng)
+    assert state.is_partners_turn
+    while strategy.convergence(state) is None:
+        state = told(strategy, state, rng.random(strategy.batch_size(state)) + 1, rng)
+    n = state.spent[1]
+    state = strategy.restart(state, rng)
+    assert not state.is_partners_turn
+    assert state.spent == (0, n)
+    assert len(state.model.memory) == n
 
 
 def test_interactions_know_what_has_been_set_aside():

@@ -24,11 +24,11 @@ SHARE_FACTOR, SMALLEST_SHARE, LARGEST_SHARE = 2.0, 0.25, 16.0
 
 
 class Auto:
-    """Search with a model first (`ising`), in turns with a population: `mixing` or `cma`.
+    """Search with a model (`ising`) in turns with a population, `mixing` or `cma`.
 
-    The model needs the fewest evaluations where it explains the values; a population gets further where it
-    does not. A turn that finds no better point leaves more evaluations to the other (docs/maths.md,
-    section T).
+    The model needs the fewest evaluations where it explains the values, and mostly begins; a population gets
+    further where it does not, and begins where categorical variables are beside numeric ones. A turn that
+    finds no better point leaves more evaluations to the other (docs/maths.md, section T).
 
     Parameters
     ----------
@@ -61,11 +61,13 @@ class Auto:
         return {"partner": self.partner}
 
     def init(self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator) -> AutoState:
-        """Return the first state: the model's."""
+        """Return the first state: the model's, or that of `cma` where choices are beside numeric sites."""
+        model = self._model.init(sites, start, budget, rng)
+        is_partners_turn = self._other_for(sites) is self._cma and _is_mixed(sites)
         return AutoState(
-            model=self._model.init(sites, start, budget, rng),
-            partner=None,
-            is_partners_turn=False,
+            model=model,
+            partner=self._cma.init(sites, start, budget, rng) if is_partners_turn else None,
+            is_partners_turn=is_partners_turn,
             spent=(0, 0),
             share=1.0,
             best=(np.inf, np.inf),
@@ -99,7 +101,8 @@ class Auto:
         if (why := strategy.convergence(active)) is not None:
             return why
         is_waiting = state.is_partners_turn and len(getattr(active, "waiting", ())) > 0
-        if state.is_partners_turn and state.spent[1] >= state.allowance and not is_waiting:
+        is_first = state.spent[0] == 0
+        if state.is_partners_turn and state.spent[1] >= state.allowance and not (is_first or is_waiting):
             return f"the turn of {strategy.name} is over after {state.spent[1]} evaluations in all"
         return None
 
@@ -203,3 +206,9 @@ class Auto:
         if model is None:
             return state
         return replace(state, model=model, share=share, has_improved=False, is_partners_turn=False)
+
+
+def _is_mixed(sites: Sites) -> bool:
+    """Tell whether there are sites of three and more unordered choices beside numeric ones."""
+    is_choice = ~sites.is_numeric & (sites.n_states > 2)
+    return bool(is_choice.any() and sites.is_numeric.any())
