@@ -92,7 +92,8 @@ def repeat(X, y, model, has_ranking, seed):
 
     def ours(n_fits):
         # One fit of them ranks the features.
-        selector = FeatureSelector(model, n_iter=(n_fits - 1) // N_SPLITS, cv=cv, random_state=seed)
+        n_iter = (n_fits - 1) // N_SPLITS
+        selector = FeatureSelector(model, n_iter=n_iter, cv=cv, random_state=seed, strategy="cma")
         return select(selector, X_here, y_here)
 
     everything = np.ones(X.shape[1], dtype=bool)

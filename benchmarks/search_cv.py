@@ -102,7 +102,9 @@ def searches(model, space, cv, seed):
         "HalvingRandomSearchCV": HalvingRandomSearchCV(
             model, space, n_candidates=n_halving, factor=FACTOR, cv=cv, random_state=seed
         ),
-        "DiscreteSearchCV": DiscreteSearchCV(model, space, n_iter=N_ITER, cv=cv, random_state=seed),
+        "DiscreteSearchCV": DiscreteSearchCV(
+            model, space, n_iter=N_ITER, cv=cv, random_state=seed, strategy="cma"
+        ),
     }
 
 
