@@ -264,26 +264,21 @@ def test_another_database_is_left_alone(path):
     assert path.read_bytes() == content
 
 
-def test_a_store_of_another_version_is_left_alone(path, stored):
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("PRAGMA user_version = 99", "has version 99; this library reads version 1"),
+        ("ALTER TABLE sitting ADD COLUMN mood TEXT", "other tables than expected"),
+    ],
+)
+def test_a_store_of_another_version_or_with_other_tables_is_left_alone(path, stored, change, message):
     path.write_bytes(stored.read_bytes())
     with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA user_version = 99")
+        connection.execute(change)
     connection.close()
     content = path.read_bytes()
     for use in (lambda: dc.resume(path, objective), lambda: dc.store.read(path)):
-        with pytest.raises(StoreError, match="has version 99; this library reads version 1"):
-            use()
-    assert path.read_bytes() == content
-
-
-def test_a_store_with_other_tables_is_left_alone(path, stored):
-    path.write_bytes(stored.read_bytes())
-    with sqlite3.connect(path) as connection:
-        connection.execute("ALTER TABLE sitting ADD COLUMN mood TEXT")
-    connection.close()
-    content = path.read_bytes()
-    for use in (lambda: dc.resume(path, objective), lambda: dc.store.read(path)):
-        with pytest.raises(StoreError, match="other tables than expected"):
+        with pytest.raises(StoreError, match=message):
             use()
     assert path.read_bytes() == content
 

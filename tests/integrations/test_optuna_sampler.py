@@ -490,6 +490,8 @@ def test_a_strategy_object_and_a_name_can_be_given():
     for strategy in ("random", RandomSearch(population_size=3)):
         study = optuna.create_study(sampler=DcmaesSampler(seed=0, strategy=strategy))
         study.optimize(squares, n_trials=10)
+        states = {trial.state for trial in study.trials}
+        assert (len(study.trials), states) == (10, {optuna.trial.TrialState.COMPLETE})
 
 
 @pytest.mark.parametrize(

@@ -91,13 +91,17 @@ def test_silence(capsys, progress):
 
 
 def test_a_reader_that_has_gone_does_not_stop_the_run():
+    tried = []
+
     class Gone(io.StringIO):
         def write(self, text):
+            tried.append(text)
             raise BrokenPipeError
 
     display = open_display(lambda: Standing(1, 1), 1, True, Gone())
     display.update(1)
     display.close("over")
+    assert tried
 
 
 class Terminal:

@@ -68,18 +68,27 @@ class Evaluations:
         """
         return Evaluations(np.empty((0, dimension)), np.empty(0), np.empty(0))
 
+    def level(self, row: int) -> tuple[float, float]:
+        """Return violation and value of one of the evaluations, the value infinite where there is none.
+
+        >>> Evaluations(np.zeros((1, 1)), np.array([np.nan]), np.array([0.5])).level(0)
+        (0.5, inf)
+        """
+        value = float(self.value[row])
+        return float(self.violation[row]), np.inf if np.isnan(value) else value
+
     @staticmethod
-    def join(first: Evaluations, second: Evaluations) -> Evaluations:
-        """Return the evaluations of `first` followed by those of `second`.
+    def join(*parts: Evaluations) -> Evaluations:
+        """Return the evaluations of all parts, one after the other; at least one part.
 
         >>> len(Evaluations.join(Evaluations.empty(3), Evaluations.empty(3)))
         0
         """
         return Evaluations(
-            np.concatenate([first.x, second.x]),
-            np.concatenate([first.value, second.value]),
-            np.concatenate([first.violation, second.violation]),
-            np.concatenate([first.is_repeat, second.is_repeat]),
+            np.concatenate([part.x for part in parts]),
+            np.concatenate([part.value for part in parts]),
+            np.concatenate([part.violation for part in parts]),
+            np.concatenate([part.is_repeat for part in parts]),
         )
 
 

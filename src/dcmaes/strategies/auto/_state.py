@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from dcmaes.strategies._protocol import Evaluations
 from dcmaes.strategies.cma import CmaState
 from dcmaes.strategies.ising import IsingState
@@ -53,15 +51,19 @@ class AutoState:
         """How many evaluations the partner may have spent."""
         return self.share * self.spent[0]
 
+    @property
+    def has_spent_share(self) -> bool:
+        """Whether the partner's turn is over: not within a generation, and not before the model's first turn."""
+        is_waiting = isinstance(self.partner, CmaState) and len(self.partner.waiting) > 0
+        return self.spent[0] > 0 and self.spent[1] >= self.allowance and not is_waiting
+
 
 def counted(state: AutoState, fresh: Evaluations) -> AutoState:
     """Return the state with these new results counted for the one whose turn it is."""
     if len(fresh) == 0:
         return state
     by_model, by_partner = state.spent
-    top = int(fresh.order()[0])
-    value = float(fresh.value[top])
-    level = (float(fresh.violation[top]), np.inf if np.isnan(value) else value)
+    level = fresh.level(int(fresh.order()[0]))
     return replace(
         state,
         spent=(by_model, by_partner + len(fresh))
@@ -70,14 +72,4 @@ def counted(state: AutoState, fresh: Evaluations) -> AutoState:
         best=min(state.best, level),
         has_improved=state.has_improved or level < state.best,
         aside=(*state.aside, fresh) if state.is_partners_turn else state.aside,
-    )
-
-
-def joined(several: tuple[Evaluations, ...]) -> Evaluations:
-    """Return evaluations in one piece."""
-    return Evaluations(
-        np.concatenate([some.x for some in several]),
-        np.concatenate([some.value for some in several]),
-        np.concatenate([some.violation for some in several]),
-        np.concatenate([some.is_repeat for some in several]),
     )

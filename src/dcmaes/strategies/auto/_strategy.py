@@ -12,7 +12,7 @@ import numpy as np
 from dcmaes._validation import FloatArray, check_choice
 from dcmaes.space import CONTINUOUS, Sites
 from dcmaes.strategies._protocol import Evaluations, Known, Strategy, Summary
-from dcmaes.strategies.auto._state import ASIDE, AutoState, counted, joined
+from dcmaes.strategies.auto._state import ASIDE, AutoState, counted
 from dcmaes.strategies.cma import Cma
 from dcmaes.strategies.ising import IsingSearch
 from dcmaes.strategies.mixing import Mixing
@@ -100,9 +100,7 @@ class Auto:
         strategy, active = self._active(state)
         if (why := strategy.convergence(active)) is not None:
             return why
-        is_waiting = state.is_partners_turn and len(getattr(active, "waiting", ())) > 0
-        is_first = state.spent[0] == 0
-        if state.is_partners_turn and state.spent[1] >= state.allowance and not (is_first or is_waiting):
+        if state.is_partners_turn and state.has_spent_share:
             return f"the turn of {strategy.name} is over after {state.spent[1]} evaluations in all"
         return None
 
@@ -122,7 +120,9 @@ class Auto:
     def state_to_dict(self, state: AutoState) -> dict[str, Any]:
         """Return the state as plain data."""
         partner = state.partner
-        aside = joined(state.aside) if state.aside else Evaluations.empty(state.model.sites.dimension)
+        aside = (
+            Evaluations.join(*state.aside) if state.aside else Evaluations.empty(state.model.sites.dimension)
+        )
         return {
             "model": self._model.state_to_dict(state.model),
             "partner": None if partner is None else self._other(state).state_to_dict(partner),
@@ -167,7 +167,9 @@ class Auto:
         """Return the state with what the partner evaluated given to the model."""
         if not state.aside:
             return state
-        return replace(state, model=self._model.remember(state.model, joined(state.aside)), aside=())
+        return replace(
+            state, model=self._model.remember(state.model, Evaluations.join(*state.aside)), aside=()
+        )
 
     def _after_model(self, state: AutoState, rng: np.random.Generator) -> AutoState | None:
         """Return the partner's turn; or a new run of the model, if the partner has spent its share."""

@@ -41,8 +41,7 @@ class Progress:
     def advance(self, told: Evaluations, best: int) -> Progress:
         """Return the progress after a population whose best point is in row `best`."""
         n_paid = len(told) - int(told.is_repeat.sum())
-        value = float(told.value[best])
-        found = (float(told.violation[best]), math.inf if math.isnan(value) else value)
+        found = told.level(best)
         is_better = found < self.best
         return Progress(
             generation=self.generation + 1,

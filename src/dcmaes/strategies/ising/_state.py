@@ -92,8 +92,7 @@ def best_of(state: IsingState) -> tuple[FloatArray, tuple[float, float]]:
     if len(state.memory) == 0:
         return state.centre, state.level
     best = int(state.memory.order()[0])
-    value = float(state.memory.value[best])
-    return state.memory.x[best], (float(state.memory.violation[best]), np.inf if np.isnan(value) else value)
+    return state.memory.x[best], state.memory.level(best)
 
 
 def chosen_shares(state: IsingState) -> tuple[FloatArray, ...]:

@@ -54,7 +54,7 @@ def remembered(memory: Evaluations, fresh: Evaluations) -> Evaluations:
 def _move(state: IsingState, told: Evaluations) -> IsingState:
     """Return the state with its centre at the best point, looking as far as the proposals went."""
     best = int(told.order()[0])
-    level = _level(told, best)
+    level = told.level(best)
     if not np.isfinite(state.level[0]):
         return replace(state, centre=told.x[best], level=level) if np.isfinite(level[0]) else state
     keep = REACH_KEEP ** len(told)
@@ -73,16 +73,11 @@ def _move(state: IsingState, told: Evaluations) -> IsingState:
     )
 
 
-def _level(told: Evaluations, i: int) -> tuple[float, float]:
-    value = float(told.value[i])
-    return float(told.violation[i]), np.inf if np.isnan(value) else value
-
-
 def _blamed(state: IsingState, told: Evaluations) -> Blame:
     """Return what the results say of sites that must not change, one after the other."""
     blame, base, best = state.blame, state.centre, state.level
     for i in range(len(told)):
-        level, changed = _level(told, i), (told.x[i] != base).astype(np.float64)
+        level, changed = told.level(i), (told.x[i] != base).astype(np.float64)
         if level > best:
             blame = blame.worse(changed)
         elif level == best:
