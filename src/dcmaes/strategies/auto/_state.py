@@ -53,7 +53,7 @@ class AutoState:
 
     @property
     def has_spent_share(self) -> bool:
-        """Whether the partner's turn is over: not within a generation, and not before the model's first turn."""
+        """Whether the partner's turn is over: never within a generation or before the model's first turn."""
         is_waiting = isinstance(self.partner, CmaState) and len(self.partner.waiting) > 0
         return self.spent[0] > 0 and self.spent[1] >= self.allowance and not is_waiting
 
