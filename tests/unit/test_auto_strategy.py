@@ -31,6 +31,11 @@ def until_partners_turn(strategy, rng):
     state = told(strategy, state, [3.0, 2.0, 1.0, 0.0], rng)
     while strategy.convergence(state) is None:
         state = told(strategy, state, [5.0] * 4, rng)
+    state = strategy.restart(state, rng)
+    if state.turn == "partner":
+        return state
+    while strategy.convergence(state) is None:
+        state = told(strategy, state, [5.0], rng)
     return strategy.restart(state, rng)
 
 
@@ -57,7 +62,7 @@ def test_unknown_partners_are_refused():
 def test_the_model_begins_and_the_partner_follows_when_it_has_converged():
     strategy, rng = Auto(), np.random.default_rng(0)
     state = until_partners_turn(strategy, rng)
-    assert state.is_partners_turn
+    assert state.turn == "partner"
     assert state.spent[0] > 0
     assert state.spent[1] == 0
     assert state.share == 1.0  # the first turn did find something
@@ -77,7 +82,7 @@ def test_a_turn_without_improvement_leaves_more_to_the_other():
         state = told(strategy, state, [5.0], rng)
     assert state.spent[1] >= state.spent[0]
     state = strategy.restart(state, rng)
-    assert not state.is_partners_turn
+    assert state.turn == "model"
     assert state.share == 0.5
     while strategy.convergence(state) is None:
         state = told(strategy, state, [5.0] * 4, rng)
@@ -112,12 +117,12 @@ def test_cma_begins_with_a_whole_run_where_choices_are_beside_numbers():
     space = Space({"a": Categorical(["x", "y", "z"]), "b": Integer(0, 50)})
     strategy, rng = Auto(), np.random.default_rng(0)
     state = strategy.init(space.sites, Evaluations.empty(2), 1000, rng)
-    assert state.is_partners_turn
+    assert state.turn == "partner"
     while strategy.convergence(state) is None:
         state = told(strategy, state, rng.random(strategy.batch_size(state)) + 1, rng)
     n = state.spent[1]
     state = strategy.restart(state, rng)
-    assert not state.is_partners_turn
+    assert state.turn == "model"
     assert state.spent == (0, n)
     assert len(state.model.memory) == n
 

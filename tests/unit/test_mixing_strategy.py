@@ -6,7 +6,7 @@ import pytest
 import dcmaes as dc
 from dcmaes.space import CATEGORY
 from dcmaes.strategies import Evaluations, Mixing
-from dcmaes.strategies.mixing._memory import Memory
+from dcmaes.strategies._memory import Memory
 from dcmaes.strategies.mixing._plans import Climb, Mix
 from dcmaes.strategies.mixing._state import BEGIN, CLIMB
 from dcmaes.testing import conformance_spaces

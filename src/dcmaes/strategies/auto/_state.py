@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dcmaes.strategies._protocol import Evaluations
+from dcmaes.strategies.blocks import BlocksState
 from dcmaes.strategies.cma import CmaState
 from dcmaes.strategies.ising import IsingState
 from dcmaes.strategies.mixing import MixingState
 
-# Results of the partner are handed to the model so many at a time, because its memory is copied each time.
+# Whose turn it is.
+MODEL, BLOCKS, PARTNER = "model", "blocks", "partner"
+# Results of the others are handed to the model so many at a time, because its memory is copied each time.
 ASIDE = 256
 
 
@@ -23,8 +26,10 @@ class AutoState:
         The search with a model.
     partner : CmaState or MixingState or None
         The search with a population; None before its first turn.
-    is_partners_turn : bool
-        Who proposes points now.
+    blocks : BlocksState or None
+        The search for blocks; None before its one turn.
+    turn : str
+        Who proposes points now: MODEL, BLOCKS or PARTNER.
     spent : tuple of two ints
         Evaluations of the model and of the partner.
     share : float
@@ -34,12 +39,13 @@ class AutoState:
     has_improved : bool
         Whether this turn has found a better point.
     aside : tuple of Evaluations
-        Results of the partner that the model has not been given yet.
+        Results of the others that the model has not been given yet.
     """
 
     model: IsingState
     partner: CmaState | MixingState | None
-    is_partners_turn: bool
+    blocks: BlocksState | None
+    turn: str
     spent: tuple[int, int]
     share: float
     best: tuple[float, float]
@@ -62,14 +68,14 @@ def counted(state: AutoState, fresh: Evaluations) -> AutoState:
     """Return the state with these new results counted for the one whose turn it is."""
     if len(fresh) == 0:
         return state
-    by_model, by_partner = state.spent
     level = fresh.level(int(fresh.order()[0]))
+    by_model, by_partner = state.spent
+    by_model += len(fresh) if state.turn == MODEL else 0
+    by_partner += len(fresh) if state.turn == PARTNER else 0
     return replace(
         state,
-        spent=(by_model, by_partner + len(fresh))
-        if state.is_partners_turn
-        else (by_model + len(fresh), by_partner),
+        spent=(by_model, by_partner),
         best=min(state.best, level),
         has_improved=state.has_improved or level < state.best,
-        aside=(*state.aside, fresh) if state.is_partners_turn else state.aside,
+        aside=state.aside if state.turn == MODEL else (*state.aside, fresh),
     )

@@ -12,7 +12,8 @@ import numpy as np
 from dcmaes._validation import FloatArray, check_choice
 from dcmaes.space import CONTINUOUS, Sites
 from dcmaes.strategies._protocol import Evaluations, Known, Strategy, Summary
-from dcmaes.strategies.auto._state import ASIDE, AutoState, counted
+from dcmaes.strategies.auto._state import ASIDE, BLOCKS, MODEL, PARTNER, AutoState, counted
+from dcmaes.strategies.blocks import Blocks
 from dcmaes.strategies.cma import Cma
 from dcmaes.strategies.ising import IsingSearch
 from dcmaes.strategies.mixing import Mixing
@@ -46,7 +47,7 @@ class Auto:
     def __init__(self, *, partner: str | None = None) -> None:
         self.partner = None if partner is None else check_choice("partner", partner, ("cma", "mixing"))
         self._model = IsingSearch()
-        self._cma, self._mixing = Cma(), Mixing()
+        self._blocks, self._cma, self._mixing = Blocks(), Cma(), Mixing()
 
     def __repr__(self) -> str:
         return f"Auto(partner={self.partner!r})"
@@ -63,11 +64,14 @@ class Auto:
     def init(self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator) -> AutoState:
         """Return the first state: the model's, or that of `cma` where choices are beside numeric sites."""
         model = self._model.init(sites, start, budget, rng)
-        is_partners_turn = self._other_for(sites) is self._cma and _is_mixed(sites)
+        partner = None
+        if self._other_for(sites) is self._cma and _is_mixed(sites):
+            partner = self._cma.init(sites, start, budget, rng)
         return AutoState(
             model=model,
-            partner=self._cma.init(sites, start, budget, rng) if is_partners_turn else None,
-            is_partners_turn=is_partners_turn,
+            partner=partner,
+            blocks=None,
+            turn=MODEL if partner is None else PARTNER,
             spent=(0, 0),
             share=1.0,
             best=(np.inf, np.inf),
@@ -90,9 +94,7 @@ class Auto:
         fresh = told.take(np.flatnonzero(~told.is_repeat))
         state = counted(state, fresh)
         strategy, active = self._active(state)
-        if not state.is_partners_turn:
-            return replace(state, model=strategy.update(active, told))
-        state = replace(state, partner=strategy.update(active, told))
+        state = replace(state, **{state.turn: strategy.update(active, told)})
         return self._handed_over(state) if len(state.aside) >= ASIDE else state
 
     def convergence(self, state: AutoState) -> str | None:
@@ -100,13 +102,18 @@ class Auto:
         strategy, active = self._active(state)
         if (why := strategy.convergence(active)) is not None:
             return why
-        if state.is_partners_turn and state.has_spent_share:
+        if state.turn == PARTNER and state.has_spent_share:
             return f"the turn of {strategy.name} is over after {state.spent[1]} evaluations in all"
         return None
 
     def restart(self, state: AutoState, rng: np.random.Generator) -> AutoState | None:
         """Return the state with the turn passed on, or with a new run of the same search."""
-        return self._after_partner(state, rng) if state.is_partners_turn else self._after_model(state, rng)
+        if state.turn == PARTNER:
+            return self._after_partner(state, rng)
+        if state.turn == MODEL and state.blocks is None and self._other(state) is self._mixing:
+            model = state.model
+            return replace(state, blocks=self._blocks.init(model.sites, model.memory, 0, rng), turn=BLOCKS)
+        return self._after_model(self._handed_over(state), rng)
 
     def summary(self, state: AutoState) -> Summary:
         """Return the search distribution of the one whose turn it is."""
@@ -119,14 +126,15 @@ class Auto:
 
     def state_to_dict(self, state: AutoState) -> dict[str, Any]:
         """Return the state as plain data."""
-        partner = state.partner
+        partner, blocks = state.partner, state.blocks
         aside = (
             Evaluations.join(*state.aside) if state.aside else Evaluations.empty(state.model.sites.dimension)
         )
         return {
             "model": self._model.state_to_dict(state.model),
             "partner": None if partner is None else self._other(state).state_to_dict(partner),
-            "is_partners_turn": state.is_partners_turn,
+            "blocks": None if blocks is None else self._blocks.state_to_dict(blocks),
+            "turn": state.turn,
             "spent": list(state.spent),
             "share": state.share,
             "best": list(state.best),
@@ -138,11 +146,12 @@ class Auto:
     def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> AutoState:
         """Return the state that `state_to_dict` described."""
         aside, ends = Evaluations(**data["aside"]), np.cumsum([0, *data["n_aside"]])
-        partner, other = data["partner"], self._other_for(sites)
+        partner, blocks, other = data["partner"], data["blocks"], self._other_for(sites)
         return AutoState(
             model=self._model.state_from_dict(data["model"], sites),
             partner=None if partner is None else other.state_from_dict(partner, sites),
-            is_partners_turn=data["is_partners_turn"],
+            blocks=None if blocks is None else self._blocks.state_from_dict(blocks, sites),
+            turn=data["turn"],
             spent=(data["spent"][0], data["spent"][1]),
             share=data["share"],
             best=(data["best"][0], data["best"][1]),
@@ -152,7 +161,9 @@ class Auto:
 
     def _active(self, state: AutoState) -> tuple[Strategy[Any], Any]:
         """Return the strategy whose turn it is, with its state."""
-        return (self._other(state), state.partner) if state.is_partners_turn else (self._model, state.model)
+        if state.turn == MODEL:
+            return self._model, state.model
+        return (self._blocks, state.blocks) if state.turn == BLOCKS else (self._other(state), state.partner)
 
     def _other(self, state: AutoState) -> Strategy[Any]:
         return self._other_for(state.model.sites)
@@ -164,7 +175,7 @@ class Auto:
         return self._mixing if is_mixing else self._cma
 
     def _handed_over(self, state: AutoState) -> AutoState:
-        """Return the state with what the partner evaluated given to the model."""
+        """Return the state with what the others evaluated given to the model."""
         if not state.aside:
             return state
         return replace(
@@ -179,8 +190,8 @@ class Auto:
         state = replace(state, has_improved=False)
         if state.spent[1] >= state.allowance:
             model = self._model.restart(state.model, rng)
-            return None if model is None else replace(state, model=model)
-        return replace(state, partner=self._begun(state, rng), is_partners_turn=True)
+            return None if model is None else replace(state, model=model, turn=MODEL)
+        return replace(state, partner=self._begun(state, rng), turn=PARTNER)
 
     def _begun(self, state: AutoState, rng: np.random.Generator) -> Any:
         """Return the partner's state at the beginning of its turn."""
@@ -207,7 +218,7 @@ class Auto:
         model = self._model.restart(state.model, rng)
         if model is None:
             return state
-        return replace(state, model=model, share=share, has_improved=False, is_partners_turn=False)
+        return replace(state, model=model, share=share, has_improved=False, turn=MODEL)
 
 
 def _is_mixed(sites: Sites) -> bool:

@@ -8,8 +8,8 @@ import numpy as np
 
 from dcmaes._validation import FloatArray
 from dcmaes.space import Sites
+from dcmaes.strategies._memory import WORST, Level, Memory
 from dcmaes.strategies._protocol import Evaluations, Known
-from dcmaes.strategies.mixing._memory import WORST, Level, Memory
 from dcmaes.strategies.mixing._plans import Begin
 from dcmaes.strategies.mixing._state import BEGIN, CLIMB, MixingState, Population, make_plan
 

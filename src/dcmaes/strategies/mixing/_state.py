@@ -11,8 +11,8 @@ import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.space import CONTINUOUS, Sites
+from dcmaes.strategies._memory import Level, Memory
 from dcmaes.strategies.mixing._linkage import clusters
-from dcmaes.strategies.mixing._memory import Level, Memory
 from dcmaes.strategies.mixing._plans import Begin, Climb, Mask, Mix, Plan
 
 BEGIN, CLIMB = -2, -1

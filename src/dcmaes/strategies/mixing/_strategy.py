@@ -10,9 +10,9 @@ import numpy as np
 
 from dcmaes._validation import FloatArray
 from dcmaes.space import Sites
+from dcmaes.strategies._memory import WORST
 from dcmaes.strategies._protocol import Evaluations, Known, Summary
 from dcmaes.strategies.mixing._linkage import information
-from dcmaes.strategies.mixing._memory import WORST
 from dcmaes.strategies.mixing._search import begin, inject, learn, propose
 from dcmaes.strategies.mixing._state import MixingState, state_from_dict, state_to_dict
 

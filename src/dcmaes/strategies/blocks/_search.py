@@ -1,0 +1,203 @@
+"""Grow one block of sites after another by bisection, then try the states of each of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from dcmaes._validation import FloatArray
+from dcmaes.space import Sites
+from dcmaes.strategies._memory import Memory
+from dcmaes.strategies._protocol import Evaluations
+from dcmaes.strategies.blocks._state import Block, BlocksState
+
+# The states of a block are all tried if there are no more than this.
+MOST_STATES = 256
+# How many sets of other sites a block must not depend on to be closed.
+N_CHECKS = 5
+# So many blocks of one site each say that there is little to be found in this way.
+MOST_SINGLES = 8
+# Differences below this share of the values are rounding errors.
+ROUNDING = 1e-9
+
+
+def begin(sites: Sites, known: Evaluations, rng: np.random.Generator) -> BlocksState:
+    """Return the first state, at the best of the evaluations known, of which there is at least one."""
+    best = int(known.order()[0])
+    base, level, seed = known.x[best], known.level(best), int(rng.integers(2**62))
+    state = BlocksState(sites, seed, base, level, _elsewhere(sites, base, seed), Memory())
+    if level[0] > 0 or not np.isfinite(level[1]):
+        return replace(state, why_over="no feasible point is known")
+    return learn(_next_block(state), known)
+
+
+def learn(state: BlocksState, told: Evaluations) -> BlocksState:
+    """Return the state after some results, as far on as they take it."""
+    memory = state.memory
+    for row in range(len(told)):
+        memory = memory.with_level(told.x[row], told.level(row))
+    state = replace(state, memory=memory)
+    while not state.why_over and not _needed(state):
+        state = _measured(state) if state.block else _tried(state)
+    return state
+
+
+def propose(state: BlocksState, n: int, rng: np.random.Generator, pending: FloatArray) -> FloatArray:
+    """Return the points that are needed next, and single changes of the base beside them, shape (n, d)."""
+    out = {row.tobytes() for row in pending}
+    points = [x for x in _needed(state) if x.tobytes() not in out][:n]
+    while len(points) < n:
+        points.append(state.changed((int(rng.integers(len(state.base))),)))
+    return np.array(points)
+
+
+def _needed(state: BlocksState) -> list[FloatArray]:
+    """Return the points without which the state cannot go on."""
+    points = _corners(state) if state.block else _changes(state)
+    unknown = [x for x in points if state.memory.level(x) is None]
+    if unknown or state.block:
+        return unknown
+    together = _together(state, points)
+    return [] if state.memory.level(together) else [together]
+
+
+def _corners(state: BlocksState) -> list[FloatArray]:
+    """Return the points of a second difference: the block changed, the candidates, and both."""
+    some = state.candidates[: (state.low + state.high) // 2] if state.high else state.candidates
+    return [state.changed(state.block), state.changed(some), state.changed(state.block + some)]
+
+
+def _measured(state: BlocksState) -> BlocksState:
+    """Return the state after the second difference that was under way."""
+    depends, middle = _depends(state), (state.low + state.high) // 2
+    if state.high:
+        return _bisected(replace(state, high=middle) if depends else replace(state, low=middle))
+    if depends:
+        return _bisected(replace(state, high=len(state.candidates)))
+    return _next_check(replace(state, n_checks=state.n_checks + 1))
+
+
+def _depends(state: BlocksState) -> bool:
+    """Tell whether what the block adds to the value depends on the candidates."""
+    levels = [state.level, *(state.memory.level(x) or (np.inf, np.inf) for x in _corners(state))]
+    base, first, second, both = (value if violation == 0 else np.nan for violation, value in levels)
+    # (D1); where it cannot be computed, that counts as dependence.
+    difference = abs(base - first - second + both)
+    return not difference <= ROUNDING * max(abs(base), abs(first), abs(second), abs(both))
+
+
+def _bisected(state: BlocksState) -> BlocksState:
+    """Return the state with the block grown, once a single candidate is left (D2)."""
+    if state.high - state.low > 1:
+        return state
+    found = state.candidates[state.high - 1]
+    # A block that was closed too early joins as a whole.
+    joined = next((block for block in state.closed if found in block), (found,))
+    block, closed = state.block + joined, tuple(done for done in state.closed if found not in done)
+    if _n_states(state.sites, block) > MOST_STATES:
+        # Where other blocks are small, a part of the sites may be in a large one, which is left as it is.
+        is_some = any(len(done) > 1 for done in closed) and len(block) <= len(state.base) // 3
+        if not is_some:
+            return replace(state, why_over=f"a block of {len(block)} variables has too many states")
+    return _next_check(replace(state, block=block, closed=closed, low=0, high=0, n_checks=0))
+
+
+def _next_check(state: BlocksState) -> BlocksState:
+    """Return the state with another set of candidates, or with the block closed if there were enough."""
+    is_outside = state.sites.n_states > 1
+    is_outside[list(state.block)] = False
+    if state.n_checks >= N_CHECKS or not is_outside.any():
+        return _closed(state)
+    rng = np.random.default_rng([state.seed, len(state.closed), len(state.block), state.n_checks])
+    outside = rng.permutation(np.flatnonzero(is_outside))
+    # First all other sites, then random halves of them: the effects of some may cancel.
+    some = outside[: (len(outside) + 1) // 2] if state.n_checks else outside
+    return replace(state, candidates=tuple(some.tolist()))
+
+
+def _closed(state: BlocksState) -> BlocksState:
+    closed = (*state.closed, state.block)
+    if sum(len(block) == 1 for block in closed) > MOST_SINGLES:
+        return replace(state, why_over=f"more than {MOST_SINGLES} variables depend on no other")
+    moved = _moved(state, state.changed(state.block))
+    other = np.where(moved.base != state.base, state.base, state.other)
+    return _next_block(replace(moved, closed=closed, other=other))
+
+
+def _next_block(state: BlocksState) -> BlocksState:
+    """Return the state with another block begun, or with none if every site is in one."""
+    is_left = state.sites.n_states > 1
+    for block in state.closed:
+        is_left[list(block)] = False
+    if not is_left.any():
+        return replace(state, block=(), rank=0)
+    first = np.random.default_rng([state.seed, len(state.closed)]).choice(np.flatnonzero(is_left))
+    return _next_check(replace(state, block=(int(first),), low=0, high=0, n_checks=0))
+
+
+def _moved(state: BlocksState, x: FloatArray) -> BlocksState:
+    """Return the state with `x` as base, if it is better."""
+    level = state.memory.level(x)
+    if level is None or level >= state.level:
+        return state
+    return replace(state, base=x, level=level, has_improved=True)
+
+
+def _changes(state: BlocksState) -> list[FloatArray]:
+    """Return the base with the state of each block whose turn it is; nothing after the last state of all."""
+    return [x for block in state.closed if (x := _with_rank(state, block)) is not None]
+
+
+def _with_rank(state: BlocksState, block: Block) -> FloatArray | None:
+    """Return the base with the state of a block whose turn it is; None if there is no such state."""
+    if _n_states(state.sites, block) > MOST_STATES:
+        return None
+    shifts = _shifts(tuple(state.sites.n_states[list(block)].tolist()))
+    if state.rank >= len(shifts):
+        return None
+    # From the other point, which stays as it is meanwhile, so that every state comes once.
+    x, sites = state.base.copy(), list(block)
+    x[sites] = (state.other[sites] + shifts[state.rank]) % state.sites.n_states[sites]
+    return x
+
+
+def _together(state: BlocksState, points: list[FloatArray]) -> FloatArray:
+    """Return the base with all those changes that make it better."""
+    x = state.base
+    for y in points:
+        if (state.memory.level(y) or state.level) < state.level:
+            x = np.where(y != state.base, y, x)
+    return x
+
+
+def _tried(state: BlocksState) -> BlocksState:
+    """Return the state after one state of each block; after the last, another pass if this one helped."""
+    points = _changes(state)
+    if points:
+        return replace(_moved(state, _together(state, points)), rank=state.rank + 1)
+    if state.has_improved:
+        seed = state.seed + 1
+        other = _elsewhere(state.sites, state.base, seed)
+        return _next_block(replace(state, seed=seed, other=other, closed=(), has_improved=False))
+    return replace(state, why_over="all states of all blocks were tried")
+
+
+def _elsewhere(sites: Sites, base: FloatArray, seed: int) -> FloatArray:
+    """Return a random point that differs from the base at every site that has another state."""
+    steps = 1 + np.floor(np.random.default_rng(seed).random(len(base)) * (sites.n_states - 1))
+    other: FloatArray = (base + np.minimum(steps, sites.n_states - 1)) % sites.n_states
+    return other
+
+
+def _n_states(sites: Sites, block: Block) -> float:
+    return float(np.prod(sites.n_states[list(block)].astype(np.float64)))
+
+
+@cache
+def _shifts(n_states: tuple[int, ...]) -> FloatArray:
+    """Return all states of a block, as steps from the other point: the fewest sites off it first."""
+    shifts = np.indices(n_states).reshape(len(n_states), -1).T
+    ordered: FloatArray = shifts[np.argsort((shifts > 0).sum(axis=1), kind="stable")].astype(np.float64)
+    return ordered
