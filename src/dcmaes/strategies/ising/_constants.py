@@ -56,6 +56,8 @@ REFIT_SHARE = 0.08
 PATIENCE, PATIENCE_BY_FEATURE = 40, 3
 # What share of the best point each restart in turn changes.
 RESTART_SHARES = (0.0, 0.1, 0.3, 1.0)
+# The part of the range of each number, around its middle, from which the first points of all come.
+MIDDLE = 0.5
 # What share of the sites the first points after a restart change.
 OPENING_SHARE = 0.1
 # How many of a batch may be sent across a plateau, and the share of ties at which that many are.
@@ -75,3 +77,8 @@ RISK = 0.7
 MOST_SUSPICIONS, N_SWEEPS = 300, 8
 # Steps towards the variances of the regression that interactions are read from.
 WIDE_STEPS = 20
+# The trend (Q14): how many recent values it is fitted to, the quantile above which they count as just that,
+# and the ridge, in units of one value at either end of the range of a term.
+TREND_MEMORY, TREND_QUANTILE, TREND_RIDGE = 1000, 0.9, 0.1
+# The share of its patience after which a run asks the trend.
+TREND_PATIENCE = 0.5

@@ -11,15 +11,18 @@ from dcmaes.strategies.ising._constants import (
     CHANGE_LIMITS,
     LARGEST_PAIRS,
     MANY_TIES,
+    MIDDLE,
     OPENING_SHARE,
     PLATEAU_POINTS,
     RADII,
     SMALLEST_LIMIT,
     SOME_TIES,
+    TREND_PATIENCE,
 )
 from dcmaes.strategies.ising._plateau import harmless_points
 from dcmaes.strategies.ising._search import Box, Visited, search
 from dcmaes.strategies.ising._state import IsingState
+from dcmaes.strategies.ising._trend import trend_minimum
 
 # How many visited points of each chain are looked up at first: mostly one of them is new.
 _FIRST_LOOK = 4
@@ -29,7 +32,7 @@ def propose(state: IsingState, n: int, rng: np.random.Generator, known: Known) -
     """Return `n` coded points, shape (n, d): random ones while the run has no results yet."""
     sites, feature_map = state.sites, state.feature_map
     if not np.isfinite(state.level[0]) or len(state.memory) < BATCH or feature_map.n_features == 0:
-        return _opening(state, n, rng)
+        return _opening(state, n, rng, known)
     energy = state.model.draw(n, rng, has_pairs=feature_map.n_features <= LARGEST_PAIRS)
     visited = search(
         energy,
@@ -41,7 +44,17 @@ def propose(state: IsingState, n: int, rng: np.random.Generator, known: Known) -
         rng=rng,
     )
     chosen = _unseen(visited, state, rng, known)
-    return _across_plateau(chosen, state, rng, known)
+    return _with_trend(_across_plateau(chosen, state, rng, known), state, known)
+
+
+def _with_trend(chosen: FloatArray, state: IsingState, known: Known) -> FloatArray:
+    """Return the points with the last one replaced by the minimum of the trend, if the run has stalled."""
+    is_stalled = state.idle > TREND_PATIENCE * state.patience
+    if not is_stalled or len(chosen) == 1 or state.feature_map.n_features > LARGEST_PAIRS:
+        return chosen
+    x = trend_minimum(state.feature_map, state.memory)
+    chosen[-1:] = np.where(known.contains(x[None])[:, None], chosen[-1:], x)
+    return chosen
 
 
 def _across_plateau(
@@ -57,15 +70,21 @@ def _across_plateau(
     return chosen
 
 
-def _opening(state: IsingState, n: int, rng: np.random.Generator) -> FloatArray:
-    """Return points from anywhere in the first run; after a restart, the new centre and points around it."""
-    shape = (n, state.sites.dimension)
-    anywhere = state.sites.uniform(rng.random(shape))
+def _opening(state: IsingState, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
+    """Return the middle and points around it in the first run; after a restart, the new centre and others."""
+    sites, shape = state.sites, (n, state.sites.dimension)
+    u = rng.random(shape)
     if state.run == 0:
-        return anywhere
+        # Numbers far from the middle are far from most others, and often much worse.
+        numeric = state.feature_map.numeric
+        inner = u.copy()
+        inner[:, numeric] = 0.5 + MIDDLE * (u[:, numeric] - 0.5)
+        inner[0, numeric] = 0.5
+        points = sites.uniform(inner)
+        return np.where(known.contains(points)[:, None], sites.uniform(u), points)
     is_changed = rng.random(shape) < OPENING_SHARE
     is_changed[0] = False
-    return np.where(is_changed, anywhere, state.centre)
+    return np.where(is_changed, sites.uniform(u), state.centre)
 
 
 def _unseen(visited: Visited, state: IsingState, rng: np.random.Generator, known: Known) -> FloatArray:

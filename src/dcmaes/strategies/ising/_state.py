@@ -13,7 +13,7 @@ from dcmaes._validation import FloatArray
 from dcmaes.models import FeatureMap, Regression
 from dcmaes.space import Sites
 from dcmaes.strategies._protocol import Evaluations
-from dcmaes.strategies.ising._constants import LOW_SHARES, WIDTH_IN_GAPS
+from dcmaes.strategies.ising._constants import LOW_SHARES, PATIENCE, PATIENCE_BY_FEATURE, WIDTH_IN_GAPS
 from dcmaes.strategies.ising._plateau import Blame
 from dcmaes.strategies.ising._relevance import Neighbourhood
 
@@ -70,6 +70,11 @@ class IsingState:
         """Features relative to the centre."""
         gap = np.where(self.sites.is_numeric, self.sites.spacing(self.sites.coordinate(self.centre)), 0.0)
         return FeatureMap(self.sites, self.centre, np.maximum(self.width, WIDTH_IN_GAPS * gap))
+
+    @property
+    def patience(self) -> int:
+        """After how many evaluations without improvement a run is over."""
+        return PATIENCE + PATIENCE_BY_FEATURE * self.feature_map.n_features
 
     @cached_property
     def neighbourhood(self) -> Neighbourhood:

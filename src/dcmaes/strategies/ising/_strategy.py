@@ -17,8 +17,6 @@ from dcmaes.strategies.ising._constants import (
     FIRST_VARIANCES,
     FIRST_WIDTH,
     LARGEST_WINDOW,
-    PATIENCE,
-    PATIENCE_BY_FEATURE,
     RESTART_SHARES,
     SMALLEST_REACH,
     SMALLEST_WINDOW,
@@ -76,7 +74,9 @@ class IsingSearch:
             centre=centre,
             level=(np.inf, np.inf),
             width=np.full(sites.dimension, FIRST_WIDTH),
-            reach=max(SMALLEST_REACH, sites.dimension / 2),
+            reach=max(
+                SMALLEST_REACH, float((1 / np.where(sites.n_states > 1, sites.n_states, np.inf)).sum())
+            ),
             blame=Blame.none(sites.dimension),
             variances=np.array(FIRST_VARIANCES),
             low_share=FIRST_LOW_SHARE,
@@ -106,9 +106,8 @@ class IsingSearch:
 
     def convergence(self, state: IsingState) -> str | None:
         """Return why the run has converged, or None."""
-        patience = PATIENCE + PATIENCE_BY_FEATURE * state.feature_map.n_features
-        if state.idle > patience:
-            return f"no improvement in {state.idle} evaluations (patience {patience})"
+        if state.idle > state.patience:
+            return f"no improvement in {state.idle} evaluations (patience {state.patience})"
         return None
 
     def restart(self, state: IsingState, rng: np.random.Generator) -> IsingState | None:
