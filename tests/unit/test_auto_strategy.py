@@ -113,18 +113,16 @@ def test_the_model_learns_what_the_partner_evaluates():
     np.testing.assert_array_equal(state.model.centre, state.model.memory.x[state.model.memory.order()[0]])
 
 
-def test_cma_begins_with_a_whole_run_where_choices_are_beside_numbers():
+def test_the_model_begins_whatever_the_space():
     space = Space({"a": Categorical(["x", "y", "z"]), "b": Integer(0, 50)})
     strategy, rng = Auto(), np.random.default_rng(0)
     state = strategy.init(space.sites, Evaluations.empty(2), 1000, rng)
-    assert state.turn == "partner"
+    assert state.turn == "model"
     while strategy.convergence(state) is None:
         state = told(strategy, state, rng.random(strategy.batch_size(state)) + 1, rng)
-    n = state.spent[1]
     state = strategy.restart(state, rng)
-    assert state.turn == "model"
-    assert state.spent == (0, n)
-    assert len(state.model.memory) == n
+    assert state.turn == "partner"  # no blocks are looked for beside cma
+    assert state.blocks is None
 
 
 def test_interactions_know_what_has_been_set_aside():

@@ -59,9 +59,9 @@ class AutoState:
 
     @property
     def has_spent_share(self) -> bool:
-        """Whether the partner's turn is over: never within a generation or before the model's first turn."""
+        """Whether the partner's turn is over: never within a generation."""
         is_waiting = isinstance(self.partner, CmaState) and len(self.partner.waiting) > 0
-        return self.spent[0] > 0 and self.spent[1] >= self.allowance and not is_waiting
+        return self.spent[1] >= self.allowance and not is_waiting
 
 
 def counted(state: AutoState, fresh: Evaluations) -> AutoState:

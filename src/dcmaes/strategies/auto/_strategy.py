@@ -27,9 +27,10 @@ SHARE_FACTOR, SMALLEST_SHARE, LARGEST_SHARE = 2.0, 0.25, 16.0
 class Auto:
     """Search with a model (`ising`) in turns with a population, `mixing` or `cma`.
 
-    The model needs the fewest evaluations where it explains the values, and mostly begins; a population gets
-    further where it does not, and begins where categorical variables are beside numeric ones. A turn that
-    finds no better point leaves more evaluations to the other (docs/maths.md, section T).
+    The model begins, and needs the fewest evaluations where it explains the values; a population gets further
+    where it does not. A turn that finds no better point leaves more evaluations to the other. Before the
+    first turn of `mixing`, functions that are sums over small blocks of variables are looked for and taken
+    apart (docs/maths.md, sections D and T).
 
     Parameters
     ----------
@@ -62,16 +63,12 @@ class Auto:
         return {"partner": self.partner}
 
     def init(self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator) -> AutoState:
-        """Return the first state: the model's, or that of `cma` where choices are beside numeric sites."""
-        model = self._model.init(sites, start, budget, rng)
-        partner = None
-        if self._other_for(sites) is self._cma and _is_mixed(sites):
-            partner = self._cma.init(sites, start, budget, rng)
+        """Return the first state, in which it is the model's turn."""
         return AutoState(
-            model=model,
-            partner=partner,
+            model=self._model.init(sites, start, budget, rng),
+            partner=None,
             blocks=None,
-            turn=MODEL if partner is None else PARTNER,
+            turn=MODEL,
             spent=(0, 0),
             share=1.0,
             best=(np.inf, np.inf),
@@ -219,9 +216,3 @@ class Auto:
         if model is None:
             return state
         return replace(state, model=model, share=share, has_improved=False, turn=MODEL)
-
-
-def _is_mixed(sites: Sites) -> bool:
-    """Tell whether there are sites of three and more unordered choices beside numeric ones."""
-    is_choice = ~sites.is_numeric & (sites.n_states > 2)
-    return bool(is_choice.any() and sites.is_numeric.any())
