@@ -2,8 +2,8 @@
 
 Run `python benchmarks/targets.py [n_seeds [first words of rows ...]]`; results/targets.txt has what it
 printed, and docs/guides/the-ising-strategy.md shows it. The second column says what the row is compared with:
-a goal set beforehand (for the median, if nothing else is said), or what a first sketch of the strategy needed
-(its mean of three or four seeds).
+a goal set beforehand (for the median, if nothing else is said), what a first sketch of the strategy needed
+(its mean of three or four seeds), or the median that Goldman & Punch (2014) published for P3.
 """
 
 from __future__ import annotations
@@ -77,6 +77,8 @@ GOALS = (
         source="sketch",
     ),
     Goal("3-colouring, 40 vertices", partial(problems.graph_colouring, 40, 3), 5_000, 601, source="sketch"),
+    Goal("deceptive trap of size 7, 301 bits", partial(problems.trap, 301, 7), 20_000, 180_000, source="P3"),
+    Goal("planted 3-SAT, 40 variables", partial(problems.max_sat, 40, 4.27), 5_000, 4_644, source="P3"),
 )
 
 

@@ -204,6 +204,31 @@ def test_points_known_are_not_proposed():
     assert len({tuple(point) for point in points.tolist()}) == result.nfev == 128
 
 
+def test_the_model_follows_the_order_of_the_sites():
+    # Which random number goes where depends on the order, what is learned from the same values does not.
+    order = np.random.default_rng(1).permutation(10)
+    x = np.random.default_rng(0).integers(0, 2, (40, 10)).astype(float)
+    value = np.array([qubo(row) for row in x])
+    strategy, energies = IsingSearch(), []
+    for points in (x, x[:, order]):
+        state = strategy.init(dc.Space.binary(10).sites, Evaluations.empty(10), 100, np.random.default_rng(0))
+        state = strategy.update(state, Evaluations(points, value, np.zeros(40)))
+        energies.append(state.model.mean(has_pairs=True))
+    np.testing.assert_allclose(energies[1].field, energies[0].field[:, order], atol=1e-9)
+    coupling = energies[0].coupling[:, order][:, :, order]
+    np.testing.assert_allclose(energies[1].coupling, coupling, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 4, 50])
+def test_batches_of_any_size_are_of_different_points(n):
+    strategy, rng = IsingSearch(), np.random.default_rng(0)
+    x = rng.integers(0, 2, (30, 10)).astype(float)
+    state = strategy.init(dc.Space.binary(10).sites, Evaluations.empty(10), 100, rng)
+    state = strategy.update(state, Evaluations(x, np.array([qubo(row) for row in x]), np.zeros(30)))
+    batch = strategy.sample(state, n, rng, _Nothing())
+    assert len(np.unique(batch, axis=0)) == n
+
+
 def test_options_are_checked():
     with pytest.raises(ValueError, match="window"):
         IsingSearch(window=3)

@@ -15,7 +15,7 @@ from dcmaes.strategies._protocol import Evaluations, Known, Strategy, Summary
 from dcmaes.strategies.auto._state import ASIDE, BLOCKS, MODEL, PARTNER, AutoState, counted
 from dcmaes.strategies.blocks import Blocks
 from dcmaes.strategies.cma import Cma
-from dcmaes.strategies.ising import IsingSearch
+from dcmaes.strategies.ising import IsingSearch, IsingState
 from dcmaes.strategies.mixing import Mixing
 
 # Lattices of at most so many states are choices to a population, longer ones are lines.
@@ -107,7 +107,7 @@ class Auto:
         """Return the state with the turn passed on, or with a new run of the same search."""
         if state.turn == PARTNER:
             return self._after_partner(state, rng)
-        if state.turn == MODEL and state.blocks is None and self._other(state) is self._mixing:
+        if state.turn == MODEL and state.blocks is None and self._may_have_blocks(state.model):
             model = state.model
             return replace(state, blocks=self._blocks.init(model.sites, model.memory, 0, rng), turn=BLOCKS)
         return self._after_model(self._handed_over(state), rng)
@@ -170,6 +170,10 @@ class Auto:
         are_few = (sites.kind != CONTINUOUS) & ((sites.n_states <= MOST_CHOICES) | ~sites.is_numeric)
         is_mixing = self.partner == "mixing" or (self.partner is None and bool(are_few.all()))
         return self._mixing if is_mixing else self._cma
+
+    def _may_have_blocks(self, model: IsingState) -> bool:
+        is_finite = bool((model.sites.kind != CONTINUOUS).all())
+        return self._other_for(model.sites) is self._mixing and is_finite and len(model.memory) > 0
 
     def _handed_over(self, state: AutoState) -> AutoState:
         """Return the state with what the others evaluated given to the model."""

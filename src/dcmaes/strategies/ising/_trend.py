@@ -30,6 +30,7 @@ def trend_minimum(feature_map: FeatureMap, memory: Evaluations) -> FloatArray:
     terms = (terms - terms.mean(axis=0)) / span
     rise = rises(recent)
     rise = np.minimum(rise, np.quantile(rise, TREND_QUANTILE))
+    rise /= float(rise.max()) or 1.0
     ridge = TREND_RIDGE * np.eye(terms.shape[1])
     weights = np.linalg.solve(terms.T @ terms + ridge, terms.T @ (rise - rise.mean())) / span
     coordinate = sites.coordinate(feature_map.centre)
