@@ -7,7 +7,7 @@ import pytest
 
 import dcmaes as dc
 from dcmaes import problems
-from dcmaes.space import Categorical, Space
+from dcmaes.space import Binary, Categorical, Integer, Space
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies.blocks import Blocks
 from dcmaes.strategies.blocks._search import MOST_SINGLES, learn, propose
@@ -181,6 +181,16 @@ def test_interactions_are_the_blocks():
     np.testing.assert_array_equal(np.flatnonzero(strength[blocks[0][0]]), blocks[0][1:])
 
 
+def test_a_summary_is_certain_of_the_base():
+    space = Space({"a": Categorical(["x", "y", "z"]), "b": Integer(0, 3), "c": Binary()})
+    state = Blocks().init(space.sites, told(np.array([2.0, 1.0, 0.0]), 0.0), 100, np.random.default_rng(0))
+    summary = Blocks().summary(state)
+    np.testing.assert_array_equal(summary.probabilities[0], [0, 0, 1])
+    assert len(summary.probabilities[1]) == 0
+    np.testing.assert_array_equal(summary.probabilities[2], [1, 0])
+    np.testing.assert_array_equal(summary.deviation, [np.nan, 0.0, 0.0])
+
+
 def test_sites_of_one_state_are_left_out():
     space = Space({"a": Categorical(["x"]), "b": Categorical(["x", "y"]), "c": Categorical(["x", "y"])})
     state, _ = run(lambda x: float(x[1] == x[2]), space.sites, np.zeros(3))
@@ -194,3 +204,20 @@ def test_auto_gives_it_one_turn_and_solves_traps():
     assert result.fun == 0.0
     without = dc.minimize(problem, dc.Space.binary(100), budget=4000, seed=0, target=0.0, strategy="mixing")
     assert without.fun > 0.0
+
+
+def test_a_run_saved_in_the_turn_of_blocks_goes_on_as_if_it_had_not_been(tmp_path):
+    problem, path = problems.trap(40, 5, instance=2), tmp_path / "run.json"
+    optimizer = dc.Optimizer(dc.Space.binary(40), budget=2000, seed=1)
+    again, n_saved = None, 0
+    while optimizer.should_stop() is None and optimizer.n_evaluations < 900:
+        (trial,) = optimizer.ask(1)
+        if again is not None:
+            (copy,) = again.ask(1)
+            np.testing.assert_array_equal(copy.point, trial.point)
+            again.tell(copy, problem(copy.point))
+        optimizer.tell(trial, problem(trial.point))
+        if optimizer._run.search.state.turn == "blocks" and n_saved < 30:
+            optimizer.save(path)
+            again, n_saved = dc.Optimizer.load(path), n_saved + 1
+    assert n_saved == 30
