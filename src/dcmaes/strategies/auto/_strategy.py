@@ -108,8 +108,10 @@ class Auto:
         if state.turn == PARTNER:
             return self._after_partner(state, rng)
         if state.turn == MODEL and state.blocks is None and self._may_have_blocks(state.model):
-            model = state.model
-            return replace(state, blocks=self._blocks.init(model.sites, model.memory, 0, rng), turn=BLOCKS)
+            blocks = self._blocks.init(state.model.sites, state.model.memory, 0, rng)
+            state = replace(state, blocks=blocks, turn=BLOCKS)
+            if self._blocks.convergence(blocks) is None:
+                return state
         return self._after_model(self._handed_over(state), rng)
 
     def summary(self, state: AutoState) -> Summary:

@@ -80,5 +80,5 @@ WIDE_STEPS = 20
 # The trend (Q14): how many recent values it is fitted to, the quantile above which they count as just that,
 # and the ridge, in units of one value at either end of the range of a term.
 TREND_MEMORY, TREND_QUANTILE, TREND_RIDGE = 1000, 0.9, 0.1
-# The share of its patience after which a run asks the trend.
-TREND_PATIENCE = 0.5
+# The share of its patience after which a run asks the trend, and the evaluations between two such points.
+TREND_PATIENCE, TREND_PAUSE = 0.5, 32

@@ -18,6 +18,7 @@ from dcmaes.strategies.ising._constants import (
     SMALLEST_LIMIT,
     SOME_TIES,
     TREND_PATIENCE,
+    TREND_PAUSE,
 )
 from dcmaes.strategies.ising._plateau import harmless_points
 from dcmaes.strategies.ising._search import Box, Visited, search
@@ -50,7 +51,8 @@ def propose(state: IsingState, n: int, rng: np.random.Generator, known: Known) -
 def _with_trend(chosen: FloatArray, state: IsingState, known: Known) -> FloatArray:
     """Return the points with the last one replaced by the minimum of the trend, if the run has stalled."""
     is_stalled = state.idle > TREND_PATIENCE * state.patience
-    if not is_stalled or len(chosen) == 1 or state.feature_map.n_features > LARGEST_PAIRS:
+    is_due = state.idle % TREND_PAUSE < len(chosen)
+    if not (is_stalled and is_due) or len(chosen) == 1 or state.feature_map.n_features > LARGEST_PAIRS:
         return chosen
     x = trend_minimum(state.feature_map, state.memory)
     chosen[-1:] = np.where(known.contains(x[None])[:, None], chosen[-1:], x)
