@@ -15,7 +15,7 @@ import numpy as np
 
 import dcmaes as dc
 from dcmaes.strategies import IsingSearch
-from dcmaes.strategies.ising import _relevance, _state, _strategy, _update
+from dcmaes.strategies.ising import _proposals, _relevance, _state, _strategy, _update
 
 # The changes, each a list of (module, constant, value).
 CHANGES: dict[str, list[tuple[Any, str, Any]]] = {
@@ -27,6 +27,9 @@ CHANGES: dict[str, list[tuple[Any, str, Any]]] = {
     "all values count as close": [(_relevance, "LARGE_RISE", 1e9)],
     "restarts never from the best": [(_strategy, "RESTART_SHARES", (0.1, 0.3, 1.0))],
     "widths fixed below": [(_state, "WIDTH_IN_GAPS", 1.0)],
+    "first points from all of the range": [(_proposals, "MIDDLE", 1.0)],
+    "the trend is never asked": [(_proposals, "TREND_PATIENCE", np.inf)],
+    "the trend is asked all the time": [(_proposals, "TREND_PAUSE", 1)],
 }
 
 
@@ -37,6 +40,7 @@ def problems(seed: int) -> Iterator[tuple[str, dc.Space, Callable[[Any], float],
     bits = dc.Space.binary(64)
     yield "linear 64", bits, lambda x: float(weight @ (np.asarray(x) != z)), 300, 0.0
     yield "leadingones 64", bits, lambda x: 64.0 - np.cumprod((np.asarray(x) == z)[order]).sum(), 2000, 0.0
+    yield "rugged 64", bits, lambda x: rugged(int((np.asarray(x) != z).sum())), 2000, 0.0
     state = rng.integers(0, 5, 20)
     choices = dc.Space({f"v{i}": dc.Categorical(list(range(5))) for i in range(20)})
     yield "onemax 20 x 5", choices, lambda p: float((np.array(list(p.values())) != state).sum()), 300, 0.0
@@ -47,6 +51,15 @@ def problems(seed: int) -> Iterator[tuple[str, dc.Space, Callable[[Any], float],
     middle = np.concatenate([rng.uniform(-8, 8, 5), rng.integers(-9, 10, 5)])
     mixed = dc.Space.array([dc.Float(-10, 10)] * 5 + [dc.Integer(-10, 10)] * 5)
     yield "mixed ellipsoid 10", mixed, lambda x: float(steep @ (np.asarray(x) - middle) ** 2), 800, 1e-8
+
+
+def rugged(n_wrong: int) -> float:
+    """Return a value that falls while the number of wrong bits rises, within each five of them.
+
+    >>> [rugged(n) for n in range(12)]
+    [0.0, 5.0, 4.0, 3.0, 2.0, 1.0, 10.0, 9.0, 8.0, 7.0, 6.0, 15.0]
+    """
+    return 5.0 * ((n_wrong - 1) // 5) + 5 - (n_wrong - 1) % 5 if n_wrong else 0.0
 
 
 @contextmanager
