@@ -379,7 +379,7 @@ def test_no_time_at_all(stored):
 
 def test_warnings_are_lines(folder):
     Path("tune.toml").write_text(
-        "command = 'echo 1'\nbudget = 4\nconstraints = ['n / flag <= 100']\n" + SPACE
+        "command = 'echo 1'\nbudget = 40\nconstraints = ['n / flag <= 100']\n" + SPACE
     )
     done = subprocess.run(
         [sys.executable, "-m", "dcmaes.cli", "minimize", "tune.toml"],

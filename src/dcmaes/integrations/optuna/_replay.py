@@ -161,9 +161,11 @@ class Replay:
                 return _as_row(x)
         is_exhausted = len(self._seen) + len(known.pending) >= self.space.size
         for batch in self._draws(known, 0 if is_exhausted else _MAX_ROUNDS, draw_seed):
-            fresh = batch[~known.contains(batch)]
+            # Each number has its own place in a batch: workers that draw at one moment take different points.
+            in_turn = np.roll(batch, -(number % len(batch)), axis=0)
+            fresh = in_turn[~known.contains(in_turn)]
             if len(fresh):
-                return _as_row(fresh[number % len(fresh)])
+                return _as_row(fresh[0])
         if is_exhausted:
             return _as_row(self._batches[-1][number % len(self._batches[-1])])
         return self._look_around(number, known, draw_seed)
