@@ -98,6 +98,11 @@ class Sites:
         """Whether each site has a coordinate (all but the category sites), shape (d,)."""
         return readonly(self.kind != CATEGORY)
 
+    @cached_property
+    def is_finite(self) -> bool:
+        """Whether points can come again: there is no continuous site."""
+        return bool((self.kind != CONTINUOUS).all())
+
     def coordinate(self, x: FloatArray) -> FloatArray:
         """Return the unit coordinate of coded points, shape (..., d).
 

@@ -174,8 +174,8 @@ class Auto:
         return self._mixing if is_mixing else self._cma
 
     def _may_have_blocks(self, model: IsingState) -> bool:
-        is_finite = bool((model.sites.kind != CONTINUOUS).all())
-        return self._other_for(model.sites) is self._mixing and is_finite and len(model.memory) > 0
+        sites = model.sites
+        return self._other_for(sites) is self._mixing and sites.is_finite and len(model.memory) > 0
 
     def _handed_over(self, state: AutoState) -> AutoState:
         """Return the state with what the others evaluated given to the model."""

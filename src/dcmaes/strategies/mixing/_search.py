@@ -99,7 +99,7 @@ class Walk:
 
     def __init__(self, state: MixingState) -> None:
         self._first = state
-        self._is_finite = state.is_finite
+        self._is_finite = state.sites.is_finite
         self.counter, self.phase, self.plan = state.counter, state.phase, state.plan
         self.x, self.level, self.record = state.x, state.level, state.record
         self.done, self.at, self.proposal = state.done.copy(), state.at, state.proposal

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.space import CONTINUOUS, Sites
+from dcmaes.space import Sites
 from dcmaes.strategies._memory import Level, Memory
 from dcmaes.strategies.mixing._linkage import clusters
 from dcmaes.strategies.mixing._plans import Begin, Climb, Mask, Mix, Plan
@@ -95,11 +95,6 @@ class MixingState:
     has_improved: bool
     pyramid: tuple[Population, ...]
     memory: Memory
-
-    @property
-    def is_finite(self) -> bool:
-        """Whether points can come again: there is no continuous site."""
-        return bool((self.sites.kind != CONTINUOUS).all())
 
     @property
     def largest(self) -> FloatArray:
