@@ -154,3 +154,28 @@ def test_a_target_must_be_reached_beyond_doubt():
         opt.tell(trial, 0.5 if is_good else 3.0)
     assert opt.should_stop() is dc.StopReason.TARGET
     assert opt.result().fun < 1.0
+
+
+class Mindful(RandomSearch):
+    """Keeps what it is reminded of."""
+
+    reminders = []  # noqa: RUF012
+
+    def remember(self, state, told):
+        self.reminders.append(told)
+        return state
+
+
+def test_a_strategy_that_remembers_is_told_what_makes_sure():
+    rng = np.random.default_rng(0)
+    Mindful.reminders.clear()
+    opt = dc.Optimizer(dc.Space.binary(40), budget=100, seed=0, strategy=Mindful(5), duplicates="reevaluate")
+    while opt.should_stop() is None:
+        trials = opt.ask()
+        opt.tell(trials, [float(rng.normal()) for _ in trials])
+    assert 17 <= len(Mindful.reminders) <= 20
+    last = Mindful.reminders[-1]
+    values = [record.value for record in opt.history if (record.point == last.x[0]).all()]
+    assert last.count.tolist() == [len(values)]
+    assert last.value[0] == pytest.approx(np.mean(values))
+    assert last.is_repeat.all()

@@ -81,6 +81,11 @@ class Repeats:
         count, mean, _, violation, _ = self._columns[:, number].tolist()
         return mean, violation / count
 
+    def count(self, key: bytes) -> int:
+        """Return how many evaluations of a point count; at least one, for a point of which all failed."""
+        number = self._numbers.get(key)
+        return 1 if number is None else int(self._columns[0, number])
+
     def noise(self, key: bytes | None) -> Noise:
         """Return the noise of the objective, and the error of the mean value of a point."""
         deviation = math.sqrt(self._variance())

@@ -135,10 +135,14 @@ class Run:
         self.n_told += 1
         if not math.isnan(seconds):
             self.objective_time += seconds
+        count = 1
         if self.archive.repeats is not None:
             value, violation = self.archive.repeats.worth(out.key)
-        if not out.is_again:
-            self.search.learn(out.row, value, violation)
+            count = self.archive.repeats.count(out.key)
+        if out.is_again:
+            self.search.remind(out.row, value, violation, count)
+        else:
+            self.search.learn(out.row, value, violation, count=count)
         if status == Status.FAILED and self.settings.on_error == "raise":
             why = f"the evaluation of trial {out.trial.id} failed: {reading.reason}"
             self.halt(StopReason.ERROR.stop(why=why), reading.error)

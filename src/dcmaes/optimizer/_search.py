@@ -9,7 +9,7 @@ import numpy as np
 from dcmaes._validation import FloatArray
 from dcmaes.optimizer._rows import RowCodec
 from dcmaes.space import Sites
-from dcmaes.strategies import Evaluations, Known, Strategy
+from dcmaes.strategies import Evaluations, Known, Remembering, Strategy
 
 
 class Search:
@@ -49,6 +49,7 @@ class Search:
         self._values: list[float] = []
         self._violations: list[float] = []
         self._repeats: list[bool] = []
+        self._counts: list[int] = []
 
     def sample(self, n: int, known: Known) -> FloatArray:
         """Return `n` coded points, shape (n, d), drawn after learning from all that was told."""
@@ -61,14 +62,30 @@ class Search:
             )
         return x
 
-    def learn(self, row: bytes, value: float, violation: float, is_repeat: bool = False) -> None:
+    def learn(
+        self, row: bytes, value: float, violation: float, is_repeat: bool = False, count: int = 1
+    ) -> None:
         """Tell the strategy of one evaluation, or again of one that it drew and that was known (a repeat)."""
         self._rows.append(row)
         self._values.append(value)
         self._violations.append(violation)
         self._repeats.append(is_repeat)
+        self._counts.append(count)
         if len(self._rows) >= self.batch_size:
             self.flush()
+
+    def remind(self, row: bytes, value: float, violation: float, count: int) -> None:
+        """Tell a strategy that remembers points what one of them is worth by now: it was evaluated again."""
+        if isinstance(self.strategy, Remembering):
+            self.flush()
+            told = Evaluations(
+                self._codec.coded([row]),
+                np.array([value]),
+                np.array([violation]),
+                np.array([True]),
+                np.array([count]),
+            )
+            self.state = self.strategy.remember(self.state, told)
 
     def flush(self) -> None:
         """Hand on what was told so far, and restart the strategy if that made it converge."""
@@ -79,8 +96,9 @@ class Search:
             np.array(self._values),
             np.array(self._violations),
             np.array(self._repeats),
+            np.array(self._counts),
         )
-        self._rows, self._values, self._violations, self._repeats = [], [], [], []
+        self._rows, self._values, self._violations, self._repeats, self._counts = [], [], [], [], []
         self.state = self.strategy.update(self.state, told)
         if (why := self.strategy.convergence(self.state)) is not None:
             self._restart(why)
@@ -105,6 +123,7 @@ class Search:
             "untold_values": self._values,
             "untold_violations": self._violations,
             "untold_repeats": self._repeats,
+            "untold_counts": self._counts,
         }
 
     def restore(self, data: dict[str, Any]) -> None:
@@ -118,3 +137,4 @@ class Search:
         self._values = list(data["untold_values"])
         self._violations = list(data["untold_violations"])
         self._repeats = list(data["untold_repeats"])
+        self._counts = list(data["untold_counts"])

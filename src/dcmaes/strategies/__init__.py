@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dcmaes.strategies._protocol import Evaluations, Known, Strategy, Summary
+from dcmaes.strategies._protocol import Evaluations, Known, Remembering, Strategy, Summary
 from dcmaes.strategies._registry import is_registered, make_strategy, strategy_class, strategy_names
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ __all__ = [
     "Mixing",
     "Paper",
     "RandomSearch",
+    "Remembering",
     "Strategy",
     "Summary",
     "is_registered",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ class Evaluations:
         Total constraint violation: 0 where feasible, infinite where the evaluation failed.
     is_repeat : bool array of shape (n,)
         Whether the point had been evaluated before, so that telling it again cost nothing; none by default.
+    count : int array of shape (n,)
+        Of how many evaluations of the point the value is the mean; one by default.
 
     >>> told = Evaluations(np.zeros((3, 1)), np.array([2.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0]))
     >>> told.order()
@@ -39,8 +41,11 @@ class Evaluations:
     value: FloatArray
     violation: FloatArray
     is_repeat: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    count: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __post_init__(self) -> None:
+        if len(self.count) == 0:
+            object.__setattr__(self, "count", np.ones(len(self.value), dtype=np.int64))
         if len(self.is_repeat) == 0:
             object.__setattr__(self, "is_repeat", np.zeros(len(self.value), dtype=bool))
 
@@ -57,7 +62,9 @@ class Evaluations:
         >>> len(Evaluations(np.zeros((3, 1)), np.zeros(3), np.zeros(3)).take(slice(2)))
         2
         """
-        return Evaluations(self.x[rows], self.value[rows], self.violation[rows], self.is_repeat[rows])
+        return Evaluations(
+            self.x[rows], self.value[rows], self.violation[rows], self.is_repeat[rows], self.count[rows]
+        )
 
     @staticmethod
     def empty(dimension: int) -> Evaluations:
@@ -89,6 +96,7 @@ class Evaluations:
             np.concatenate([part.value for part in parts]),
             np.concatenate([part.violation for part in parts]),
             np.concatenate([part.is_repeat for part in parts]),
+            np.concatenate([part.count for part in parts]),
         )
 
 
@@ -126,6 +134,18 @@ class Summary:
     probabilities: tuple[FloatArray, ...]
     correlation: FloatArray | None
     step_size: float
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A strategy that can use what is found out about points that it did not draw (again).
+
+    Any strategy may have this method beside those of `Strategy`. Points that are evaluated again only to make
+    sure of their value are told in this way, and to no other strategy.
+    """
+
+    def remember(self, state: Any, told: Evaluations) -> Any:
+        """Return the state with `told` in memory; the run goes on as it was."""
 
 
 class Strategy(Protocol[State]):
