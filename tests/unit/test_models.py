@@ -120,3 +120,20 @@ def test_repeated_points_do_not_break_the_factorisation(targets):
     model = Regression(features, 1, np.arange(2), targets, np.full(6, 1e-7), variances)
     assert np.isfinite(model.improved_variances()).all()
     assert np.isfinite(model.draw(2, np.random.default_rng(0), has_pairs=True).field).all()
+
+
+def test_the_posterior_covariance_is_that_of_draws():
+    rng = np.random.default_rng(0)
+    features = np.column_stack([rng.integers(0, 2, (12, 3)), rng.normal(size=(12, 2))]).astype(float)
+    variances = np.array([0.5, 0.1, 0.7, 0.3, 0.2, 0.4, 0.05])
+    model = Regression(features, 3, np.arange(5), rng.normal(size=12), np.ones(12), variances)
+    point = np.array([1.0, 0.0, 1.0, 0.5, -0.3])
+    # Energies are zero at the centre: what is drawn is the difference from there.
+    energy = model.draw(20_000, rng, has_pairs=True)
+    drawn = (
+        energy.radial * (2 + point[3:] @ point[3:]) + energy.field @ point + energy.curvature @ point[3:] ** 2
+    )
+    drawn += (energy.coupling @ point) @ point / 2
+    step = np.array([-1.0, 1.0])
+    variance = step @ model.covariance(np.stack([np.zeros(5), point])) @ step
+    assert variance == pytest.approx(drawn.var(), rel=0.05)

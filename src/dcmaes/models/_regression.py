@@ -79,10 +79,14 @@ class Regression:
 
     def predict(self, features: FloatArray) -> FloatArray:
         """Return the posterior mean at features, shape (n, p + q) to (n,)."""
-        covariances = _covariances(features, self.features, self.n_choices)
-        total = sum(v * covariance for v, covariance in zip(self._unit_variances, covariances, strict=True))
-        prediction: FloatArray = total @ self.solve(self.targets)
+        prediction: FloatArray = self._prior_covariance(features, self.features) @ self.solve(self.targets)
         return prediction
+
+    def covariance(self, features: FloatArray) -> FloatArray:
+        """Return the posterior covariance of the function at features, shape (n, p + q) to (n, n)."""
+        across = self._prior_covariance(features, self.features)
+        covariance: FloatArray = self._prior_covariance(features, features) - across @ self.solve(across.T)
+        return covariance
 
     def log_likelihood(self) -> float:
         """Return the logarithm of the marginal likelihood of the targets (Q6)."""
@@ -156,6 +160,15 @@ class Regression:
         """1 for features of different sites, those that may interact, else 0; shape (p + q, p + q)."""
         is_pair: FloatArray = (self.site[:, None] != self.site).astype(np.float64)
         return is_pair
+
+    def _prior_covariance(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """Return the covariance of the function at two sets of features before any data, shape (m, n)."""
+        covariances = _covariances(left, right, self.n_choices)
+        total: FloatArray = sum(
+            (v * covariance for v, covariance in zip(self._unit_variances, covariances, strict=True)),
+            start=np.zeros(1),
+        )
+        return total
 
     def _prior(self, n: int, rng: np.random.Generator, *, has_pairs: bool) -> Energy:
         p, n_features = self.n_choices, self.features.shape[1]
