@@ -123,3 +123,19 @@ def test_a_thousand_variables_are_usable():
     result = run(lambda x: float((np.asarray(x) != z).sum()), dc.Space.binary(1000), 60, 0)
     assert result.nfev == 60
     assert result.fun < 460.0
+
+
+def test_the_optimum_is_recommended_in_spite_of_noise():
+    """Noise as large as two bits: at least 10 of 12 runs recommend a point with at most one bit wrong."""
+    n_near = 0
+    for seed in range(12):
+        z, rng = hidden(seed, 20), np.random.default_rng(seed + 500)
+        result = dc.minimize(
+            lambda x, z=z, rng=rng: float((np.asarray(x) != z).sum() + 2 * rng.normal()),
+            dc.Space.binary(20),
+            budget=300,
+            seed=seed,
+            duplicates="reevaluate",
+        )
+        n_near += (np.asarray(result.x) != z).sum() <= 1
+    assert n_near >= 10

@@ -12,6 +12,8 @@ from dcmaes.strategies.mixing import MixingState
 
 # Whose turn it is.
 MODEL, BLOCKS, PARTNER = "model", "blocks", "partner"
+# How many evaluations the partner may spend at least for each of the model (T1).
+SMALLEST_SHARE = 0.25
 # Results of the others are handed to the model so many at a time, because its memory is copied each time.
 ASIDE = 256
 
@@ -54,8 +56,8 @@ class AutoState:
 
     @property
     def allowance(self) -> float:
-        """How many evaluations the partner may have spent."""
-        return self.share * self.spent[0]
+        """How many evaluations the partner may have spent; under noise, when turns cannot be judged, few."""
+        return (SMALLEST_SHARE if self.model.is_noisy else self.share) * self.spent[0]
 
     @property
     def has_spent_share(self) -> bool:

@@ -12,16 +12,24 @@ import numpy as np
 from dcmaes._validation import FloatArray, check_choice
 from dcmaes.space import CONTINUOUS, Sites
 from dcmaes.strategies._protocol import Evaluations, Known, Strategy, Summary
-from dcmaes.strategies.auto._state import ASIDE, BLOCKS, MODEL, PARTNER, AutoState, counted
+from dcmaes.strategies.auto._state import (
+    ASIDE,
+    BLOCKS,
+    MODEL,
+    PARTNER,
+    SMALLEST_SHARE,
+    AutoState,
+    counted,
+)
 from dcmaes.strategies.blocks import Blocks
-from dcmaes.strategies.cma import Cma
+from dcmaes.strategies.cma import Cma, CmaState
 from dcmaes.strategies.ising import IsingSearch, IsingState
 from dcmaes.strategies.mixing import Mixing
 
 # Lattices of at most so many states are choices to a population, longer ones are lines.
 MOST_CHOICES = 4
-# How much the share of the partner changes after a turn without improvement, and its limits (T1).
-SHARE_FACTOR, SMALLEST_SHARE, LARGEST_SHARE = 2.0, 0.25, 16.0
+# How much the share of the partner changes after a turn without improvement, and its upper limit (T1).
+SHARE_FACTOR, LARGEST_SHARE = 2.0, 16.0
 
 
 class Auto:
@@ -94,6 +102,11 @@ class Auto:
         state = replace(state, **{state.turn: strategy.update(active, told)})
         return self._handed_over(state) if len(state.aside) >= ASIDE else state
 
+    def remember(self, state: AutoState, told: Evaluations) -> AutoState:
+        """Return the state with what was found out about known points in the memory of the model."""
+        state = self._handed_over(state)
+        return replace(state, model=self._model.remember(state.model, told))
+
     def convergence(self, state: AutoState) -> str | None:
         """Return why a turn is over, or None."""
         strategy, active = self._active(state)
@@ -132,6 +145,7 @@ class Auto:
         return {
             "model": self._model.state_to_dict(state.model),
             "partner": None if partner is None else self._other(state).state_to_dict(partner),
+            "other": self._other(state).name,
             "blocks": None if blocks is None else self._blocks.state_to_dict(blocks),
             "turn": state.turn,
             "spent": list(state.spent),
@@ -145,7 +159,8 @@ class Auto:
     def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> AutoState:
         """Return the state that `state_to_dict` described."""
         aside, ends = Evaluations(**data["aside"]), np.cumsum([0, *data["n_aside"]])
-        partner, blocks, other = data["partner"], data["blocks"], self._other_for(sites)
+        partner, blocks = data["partner"], data["blocks"]
+        other: Strategy[Any] = self._cma if data["other"] == self._cma.name else self._mixing
         return AutoState(
             model=self._model.state_from_dict(data["model"], sites),
             partner=None if partner is None else other.state_from_dict(partner, sites),
@@ -165,7 +180,12 @@ class Auto:
         return (self._blocks, state.blocks) if state.turn == BLOCKS else (self._other(state), state.partner)
 
     def _other(self, state: AutoState) -> Strategy[Any]:
-        return self._other_for(state.model.sites)
+        """Return the partner: the one that has begun, else the one that would."""
+        if state.partner is not None:
+            return self._cma if isinstance(state.partner, CmaState) else self._mixing
+        # A pyramid compares single values; under noise a distribution, which averages them, gets further.
+        is_averaging = state.model.is_noisy and self.partner is None
+        return self._cma if is_averaging else self._other_for(state.model.sites)
 
     def _other_for(self, sites: Sites) -> Strategy[Any]:
         """Return the partner that suits the space."""
@@ -174,8 +194,9 @@ class Auto:
         return self._mixing if is_mixing else self._cma
 
     def _may_have_blocks(self, model: IsingState) -> bool:
-        sites = model.sites
-        return self._other_for(sites) is self._mixing and sites.is_finite and len(model.memory) > 0
+        """Tell whether differences of values may show blocks: never where values are noisy."""
+        sites, is_searched = model.sites, len(model.memory) > 0 and not model.is_noisy
+        return self._other_for(sites) is self._mixing and sites.is_finite and is_searched
 
     def _handed_over(self, state: AutoState) -> AutoState:
         """Return the state with what the others evaluated given to the model."""

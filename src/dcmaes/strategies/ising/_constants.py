@@ -30,6 +30,13 @@ FIRST_LOW_SHARE = 1
 # The largest share where there are choices: interactions of higher order, which no quadratic has, make values
 # that are not low misleading there.
 LARGEST_CHOICE_SHARE = 1
+# Under noise no rise counts as low below this multiple of the deviation of one value (Q15).
+LOW_IN_DEVIATIONS = 4.0
+# Under noise an improvement of the centre by less than so many standard deviations is chance (Q16), and the
+# best point of all is the one whose mean plus so many standard errors is lowest (Q17).
+GAIN_IN_DEVIATIONS, DOUBT_IN_ERRORS = 1.0, 2.0
+# Differences of values at one point that are not told apart from larger ones, whose squares would overflow.
+LARGEST_STEP = 1e140
 # Evaluations of at least this nearness say which rises are low.
 NEAR = 0.3
 # Evaluations closer than this, in widths and reaches, are at the centre for all the model can see: a third of

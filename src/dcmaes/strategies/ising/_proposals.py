@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
-from dcmaes.strategies._protocol import Known
+from dcmaes.strategies._protocol import Evaluations, Known
 from dcmaes.strategies.ising._constants import (
     BATCH,
     CHANGE_LIMITS,
@@ -34,6 +35,8 @@ def propose(state: IsingState, n: int, rng: np.random.Generator, known: Known) -
     sites, feature_map = state.sites, state.feature_map
     if not np.isfinite(state.level[0]) or len(state.memory) < BATCH or feature_map.n_features == 0:
         return _opening(state, n, rng, known)
+    if state.is_noisy:
+        known = _Settled(known, state.memory)
     energy = state.model.draw(n, rng, has_pairs=feature_map.n_features <= LARGEST_PAIRS)
     visited = search(
         energy,
@@ -46,6 +49,23 @@ def propose(state: IsingState, n: int, rng: np.random.Generator, known: Known) -
     )
     chosen = _unseen(visited, state, rng, known)
     return _with_trend(_across_plateau(chosen, state, rng, known), state, known)
+
+
+class _Settled:
+    """What is known under noise: of points that were evaluated and are not out, one more value is of use."""
+
+    def __init__(self, known: Known, memory: Evaluations) -> None:
+        self._known = known
+        out = {x.tobytes() for x in known.pending}
+        self._open = {x.tobytes() for x in memory.x[memory.violation == 0]} - out
+
+    @property
+    def pending(self) -> FloatArray:
+        return self._known.pending
+
+    def contains(self, x: FloatArray) -> NDArray[np.bool_]:
+        is_open = np.array([row.tobytes() in self._open for row in x], dtype=np.bool_)
+        return self._known.contains(x) & ~is_open
 
 
 def _with_trend(chosen: FloatArray, state: IsingState, known: Known) -> FloatArray:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dcmaes._validation import FloatArray
+from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models import FeatureMap, Regression
 from dcmaes.strategies._protocol import Evaluations
 from dcmaes.strategies.ising._constants import (
@@ -14,12 +14,15 @@ from dcmaes.strategies.ising._constants import (
     FAR_TARGET,
     FIRST_LOW_SHARE,
     LARGE_RISE,
+    LOW_IN_DEVIATIONS,
     LOW_SHARES,
     NEAR,
     NEAR_ENOUGH,
     SMALLEST_WEIGHT,
 )
 
+# Rises are in this many units of the values, so that no difference of finite values overflows.
+RISE_UNIT = 16
 # Distances beyond this are not told apart: their squares would overflow.
 _FAR = 1e6
 
@@ -38,16 +41,27 @@ class Neighbourhood:
         Weight that fades with distance.
     rise : array of shape (w,)
         How far values lie above the best, in any unit.
+    row : int array of shape (w,)
+        Where in the memory the evaluations are.
+    count : array of shape (w,)
+        How many values each of them is the mean of; ones without noise.
+    smallest_unit : float
+        The least rise that may count as low: that of the noise.
     """
 
     feature_map: FeatureMap
     features: FloatArray
     near: FloatArray
     rise: FloatArray
+    row: IntArray
+    count: FloatArray
+    smallest_unit: float
 
     @staticmethod
-    def around(feature_map: FeatureMap, memory: Evaluations, reach: float, window: int) -> Neighbourhood:
-        """Return the `window` evaluations nearest to the centre of the features."""
+    def around(
+        feature_map: FeatureMap, memory: Evaluations, reach: float, window: int, deviation: float = 0.0
+    ) -> Neighbourhood:
+        """Return the `window` evaluations nearest to the centre of the features; `deviation` is the noise."""
         features = feature_map.features(memory.x)
         distance = distances(features, feature_map.n_choices, reach)
         nearest = np.argsort(distance, kind="stable")
@@ -55,13 +69,23 @@ class Neighbourhood:
         n_close = int((distance < CLOSE).sum())
         nearest = np.delete(nearest, slice(window // 3, max(n_close, window // 3)))[:window]
         near = nearness(distance[nearest], feature_map.n_features)
-        return Neighbourhood(feature_map, features[nearest], near, rises(memory.take(nearest)))
+        used = memory.take(nearest)
+        return Neighbourhood(
+            feature_map=feature_map,
+            features=features[nearest],
+            near=near,
+            rise=rises(used),
+            row=nearest,
+            count=used.count.astype(np.float64) if deviation > 0 else np.ones(len(used)),
+            smallest_unit=LOW_IN_DEVIATIONS * deviation / RISE_UNIT,
+        )
 
     def steepness(self, low_share: float) -> FloatArray:
         """Return how far values lie above the centre's, in units of a rise that counts as low (Q8)."""
         rise = self.rise - self.rise[0]
         unit = low_rise(np.abs(rise[self.near > NEAR]), low_share, float(np.abs(rise).max()))
-        steepness: FloatArray = rise / unit
+        # What luck explains is not taken for a rise: (Q15)
+        steepness: FloatArray = rise / max(unit, self.smallest_unit)
         return steepness
 
     def regression(self, low_share: float, variances: FloatArray) -> Regression:
@@ -92,7 +116,7 @@ class Neighbourhood:
         used = np.abs(steepness) <= LARGE_RISE
         steepness = steepness[used]
         # Near the centre and close in value: (Q8)
-        weights = self.near[used] / (1 + steepness**2) ** 2
+        weights = self.count[used] * self.near[used] / (1 + steepness**2) ** 2
         share = weights / weights.sum()
         deviation = steepness - share @ steepness
         return Regression(
@@ -134,7 +158,7 @@ def rises(memory: Evaluations) -> FloatArray:
     if not is_usable.any():
         behind: FloatArray = share - share.min()
         return behind
-    rise = np.where(is_usable, memory.value, 0.0) / 16
+    rise = np.where(is_usable, memory.value, 0.0) / RISE_UNIT
     rise -= rise[is_usable].min()
     high = float(np.quantile(rise[is_usable], 0.9))
     return np.where(is_usable, rise, high + (high or 1.0) * (0.5 + share))

@@ -13,7 +13,13 @@ from dcmaes._validation import FloatArray
 from dcmaes.models import FeatureMap, Regression
 from dcmaes.space import Sites
 from dcmaes.strategies._protocol import Evaluations
-from dcmaes.strategies.ising._constants import LOW_SHARES, PATIENCE, PATIENCE_BY_FEATURE, WIDTH_IN_GAPS
+from dcmaes.strategies.ising._constants import (
+    DOUBT_IN_ERRORS,
+    LOW_SHARES,
+    PATIENCE,
+    PATIENCE_BY_FEATURE,
+    WIDTH_IN_GAPS,
+)
 from dcmaes.strategies.ising._plateau import Blame
 from dcmaes.strategies.ising._relevance import Neighbourhood
 
@@ -29,7 +35,7 @@ class IsingState:
     memory : Evaluations
         The evaluations that the model may use.
     centre : array of shape (d,)
-        The best point of this run, the origin of the features.
+        The best point of this run (under noise: by prediction), the origin of the features.
     level : tuple of two floats
         Violation and value of the centre; infinite before the first results of a run.
     width : array of shape (d,)
@@ -47,6 +53,9 @@ class IsingState:
     n_unfitted, n_fits, idle, run, n_seen : int
         Evaluations since the variances were last refitted, refits in all, evaluations since this run last
         improved, restarts before this run, evaluations told in all.
+    squares, degrees : float, int
+        Of the values of points evaluated more than once: sum of squares around their means, and how many they
+        are beyond one a point.
     """
 
     sites: Sites
@@ -64,6 +73,18 @@ class IsingState:
     idle: int
     run: int
     n_seen: int
+    squares: float = 0.0
+    degrees: int = 0
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of one value at the same point; 0 while no noise was seen."""
+        return float(np.sqrt(self.squares / max(self.degrees, 1)))
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether some point was seen to have different values."""
+        return self.squares > 0
 
     @cached_property
     def feature_map(self) -> FeatureMap:
@@ -79,7 +100,7 @@ class IsingState:
     @cached_property
     def neighbourhood(self) -> Neighbourhood:
         """The evaluations nearest to the centre."""
-        return Neighbourhood.around(self.feature_map, self.memory, self.reach, self.window)
+        return Neighbourhood.around(self.feature_map, self.memory, self.reach, self.window, self.deviation)
 
     @cached_property
     def model(self) -> Regression:
@@ -96,8 +117,11 @@ def best_of(state: IsingState) -> tuple[FloatArray, tuple[float, float]]:
     """Return the best point of all runs that is remembered, with its violation and value."""
     if len(state.memory) == 0:
         return state.centre, state.level
-    best = int(state.memory.order()[0])
-    return state.memory.x[best], state.memory.level(best)
+    memory = state.memory
+    # Under noise the best one is that with the lowest mean beyond doubt: (Q17)
+    doubt = DOUBT_IN_ERRORS * state.deviation / np.sqrt(memory.count)
+    best = int(np.lexsort((memory.value + doubt, memory.violation))[0])
+    return memory.x[best], memory.level(best)
 
 
 def chosen_shares(state: IsingState) -> tuple[FloatArray, ...]:

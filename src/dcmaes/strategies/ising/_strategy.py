@@ -21,10 +21,11 @@ from dcmaes.strategies.ising._constants import (
     SMALLEST_REACH,
     SMALLEST_WINDOW,
 )
+from dcmaes.strategies.ising._memory import remembered
 from dcmaes.strategies.ising._plateau import Blame
 from dcmaes.strategies.ising._proposals import propose
 from dcmaes.strategies.ising._state import IsingState, best_of, chosen_shares, state_from_dict, state_to_dict
-from dcmaes.strategies.ising._update import learn, remembered, wide_model
+from dcmaes.strategies.ising._update import learn, wide_model
 
 
 class IsingSearch:
@@ -101,8 +102,8 @@ class IsingSearch:
         return learn(state, told)
 
     def remember(self, state: IsingState, told: Evaluations) -> IsingState:
-        """Return the state with what another search has found in memory; the run goes on as it was."""
-        return replace(state, memory=remembered(state.memory, told))
+        """Return the state with what was found (out) elsewhere in memory; the run goes on as it was."""
+        return remembered(state, told)
 
     def convergence(self, state: IsingState) -> str | None:
         """Return why the run has converged, or None."""

@@ -11,10 +11,10 @@ from dcmaes.models import Regression
 from dcmaes.strategies._protocol import Evaluations
 from dcmaes.strategies.ising._constants import (
     BATCH,
+    GAIN_IN_DEVIATIONS,
     LARGEST_CHOICE_SHARE,
     LARGEST_WIDTH,
     LOW_SHARES,
-    MEMORY,
     REACH_KEEP,
     REFIT_SHARE,
     SMALLEST_CHOICES,
@@ -25,6 +25,7 @@ from dcmaes.strategies.ising._constants import (
     WIDTH_FACTOR,
     WIDTH_KEEP,
 )
+from dcmaes.strategies.ising._memory import remembered
 from dcmaes.strategies.ising._plateau import Blame
 from dcmaes.strategies.ising._state import IsingState
 
@@ -34,21 +35,16 @@ def learn(state: IsingState, told: Evaluations) -> IsingState:
     fresh = told.take(np.flatnonzero(~told.is_repeat))
     if len(fresh) == 0:
         return replace(state, idle=state.idle + 1) if len(told) else state
-    state = _move(replace(state, memory=remembered(state.memory, fresh)), fresh)
+    state = remembered(state, fresh)
+    state = _move_by_model(state, fresh) if _has_model(state) and state.is_noisy else _move(state, fresh)
     state = replace(state, n_unfitted=state.n_unfitted + len(fresh), n_seen=state.n_seen + len(fresh))
     enough = max(BATCH, REFIT_SHARE * min(state.n_seen, 1000))
-    is_due = np.isfinite(state.level[0]) and state.n_unfitted >= enough
-    return _refit(state) if is_due and state.feature_map.n_features else state
+    is_due = _has_model(state) and state.n_unfitted >= enough
+    return _refit(state) if is_due else state
 
 
-def remembered(memory: Evaluations, fresh: Evaluations) -> Evaluations:
-    """Return the memory with new results; when it is full, the best quarter and the recent half stay."""
-    joined = Evaluations.join(memory, fresh)
-    if len(joined) <= MEMORY:
-        return joined
-    best = joined.order()[: MEMORY // 4]
-    recent = np.arange(max(0, len(joined) - MEMORY // 2), len(joined))
-    return joined.take(np.union1d(best, recent))
+def _has_model(state: IsingState) -> bool:
+    return bool(np.isfinite(state.level[0]) and state.feature_map.n_features)
 
 
 def _move(state: IsingState, told: Evaluations) -> IsingState:
@@ -57,19 +53,54 @@ def _move(state: IsingState, told: Evaluations) -> IsingState:
     level = told.level(best)
     if not np.isfinite(state.level[0]):
         return replace(state, centre=told.x[best], level=level) if np.isfinite(level[0]) else state
-    keep = REACH_KEEP ** len(told)
-    n_choices = state.feature_map.n_choices
-    better = told.take(told.order()[: (len(told) + 1) // 2])
-    changed = float(state.feature_map.features(better.x)[:, :n_choices].sum(axis=1).mean())
     return replace(
-        state,
+        _followed(state, told.take(told.order()[: (len(told) + 1) // 2]), len(told)),
         # Ties move the centre too: that is how plateaus are crossed.
         centre=told.x[best] if level <= state.level else state.centre,
         level=min(level, state.level),
         blame=_blamed(state, told),
-        width=_followed_width(state, better, len(told)),
-        reach=max(SMALLEST_REACH, keep * state.reach + (1 - keep) * changed),
         idle=0 if level < state.level else state.idle + len(told),
+    )
+
+
+def _move_by_model(state: IsingState, told: Evaluations) -> IsingState:
+    """Return the state with its centre at the remembered point, of those near it, with the lowest prediction.
+
+    So one lucky value among many that are higher does not hold the centre, and nothing is learned from ties.
+    """
+    model, around, memory = state.model, state.neighbourhood, state.memory
+    violation = memory.violation[around.row]
+    candidates = np.flatnonzero(violation == violation.min())
+    best = candidates[int(model.predict(around.features[candidates]).argmin())]
+    predicted = model.predict(state.feature_map.features(told.x))
+    better = told.take(np.lexsort((predicted, told.violation))[: (len(told) + 1) // 2])
+    return replace(
+        _followed(state, better, len(told)),
+        centre=memory.x[around.row[best]],
+        level=memory.level(int(around.row[best])),
+        blame=Blame.none(state.sites.dimension),
+        idle=0 if _is_gain(model, around.features[best]) else state.idle + len(told),
+    )
+
+
+def _is_gain(model: Regression, features: FloatArray) -> bool:
+    """Tell whether a point is better than the centre by more than chance explains (Q16)."""
+    both = np.stack([np.zeros_like(features), features])
+    step = np.array([1.0, -1.0])
+    variance = float(step @ model.covariance(both) @ step)
+    gain = float(step @ model.predict(both))
+    return gain > GAIN_IN_DEVIATIONS * float(np.sqrt(max(variance, 0.0)))
+
+
+def _followed(state: IsingState, better: Evaluations, n_told: int) -> IsingState:
+    """Return the state looking as far as the better half of what was told has gone."""
+    keep = REACH_KEEP**n_told
+    n_choices = state.feature_map.n_choices
+    changed = float(state.feature_map.features(better.x)[:, :n_choices].sum(axis=1).mean())
+    return replace(
+        state,
+        width=_followed_width(state, better, n_told),
+        reach=max(SMALLEST_REACH, keep * state.reach + (1 - keep) * changed),
     )
 
 
