@@ -15,7 +15,7 @@ import numpy as np
 
 import dcmaes as dc
 from dcmaes.strategies import IsingSearch
-from dcmaes.strategies.ising import _proposals, _relevance, _state, _strategy, _update
+from dcmaes.strategies.ising import _candidates, _proposals, _relevance, _state, _strategy, _update
 
 # The changes, each a list of (module, constant, value).
 CHANGES: dict[str, list[tuple[Any, str, Any]]] = {
@@ -28,6 +28,8 @@ CHANGES: dict[str, list[tuple[Any, str, Any]]] = {
     "restarts never from the best": [(_strategy, "RESTART_SHARES", (0.1, 0.3, 1.0))],
     "widths fixed below": [(_state, "WIDTH_IN_GAPS", 1.0)],
     "first points from all of the range": [(_proposals, "MIDDLE", 1.0)],
+    "only quadratics": [(_candidates, "ALL_ORDERS_MEMORY", 0)],
+    "all orders everywhere": [(_candidates, "UNEXPLAINED", 0.0), (_candidates, "ENOUGH", 0)],
     "the trend is never asked": [(_proposals, "TREND_PATIENCE", np.inf)],
     "the trend is asked all the time": [(_proposals, "TREND_PAUSE", 1)],
 }

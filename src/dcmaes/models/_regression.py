@@ -143,11 +143,11 @@ class Regression:
         for variance, gram in zip(self._unit_variances, self._grams, strict=True):
             if variance > 0:
                 covariance += variance * gram
-        return _cholesky(covariance)
+        return cholesky(covariance)
 
     @cached_property
     def _pairs_factor(self) -> FloatArray:
-        return _cholesky(self._grams[5].copy())
+        return cholesky(self._grams[5].copy())
 
     @cached_property
     def _inverse(self) -> FloatArray:
@@ -203,7 +203,7 @@ class Regression:
         )
 
 
-def _cholesky(covariance: FloatArray) -> FloatArray:
+def cholesky(covariance: FloatArray) -> FloatArray:
     """Return a lower factor of a covariance, with as much added to its diagonal as rounding asks for."""
     diagonal = np.einsum("ii->i", covariance)
     size = float(diagonal.max())

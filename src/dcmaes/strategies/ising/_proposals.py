@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
 from dcmaes.strategies._protocol import Evaluations, Known
+from dcmaes.strategies.ising._candidates import has_all_orders, promising_points
 from dcmaes.strategies.ising._constants import (
     BATCH,
     CHANGE_LIMITS,
@@ -48,6 +49,9 @@ def propose(state: IsingState, n: int, rng: np.random.Generator, known: Known) -
         rng=rng,
     )
     chosen = _unseen(visited, state, rng, known)
+    if has_all_orders(state):
+        points = promising_points(state, n // 2, rng, known)
+        chosen[n - len(points) :] = points
     return _with_trend(_across_plateau(chosen, state, rng, known), state, known)
 
 

@@ -46,6 +46,8 @@ class IsingState:
         Which sites must not change, learned from ties.
     variances : array of shape (7,)
         Hyper-parameters of the regression, by component.
+    scales : array of shape (3,)
+        Hyper-parameters of the model of all orders.
     low_share : int
         Which of `LOW_SHARES` says what values count as low.
     window : int
@@ -66,6 +68,7 @@ class IsingState:
     reach: float
     blame: Blame
     variances: FloatArray
+    scales: FloatArray
     low_share: int
     window: int
     n_unfitted: int

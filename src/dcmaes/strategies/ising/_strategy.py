@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dcmaes._validation import FloatArray, check_integer
+from dcmaes.models import FIRST_SCALES
 from dcmaes.space import Sites
 from dcmaes.strategies._protocol import Evaluations, Known, Summary
 from dcmaes.strategies.ising._constants import (
@@ -80,6 +81,7 @@ class IsingSearch:
             ),
             blame=Blame.none(sites.dimension),
             variances=np.array(FIRST_VARIANCES),
+            scales=np.array(FIRST_SCALES),
             low_share=FIRST_LOW_SHARE,
             window=self.window or _default_window(sites),
             n_unfitted=0,

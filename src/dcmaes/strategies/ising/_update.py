@@ -9,6 +9,7 @@ import numpy as np
 from dcmaes._validation import FloatArray
 from dcmaes.models import Regression
 from dcmaes.strategies._protocol import Evaluations
+from dcmaes.strategies.ising._candidates import all_orders, has_all_orders
 from dcmaes.strategies.ising._constants import (
     BATCH,
     GAIN_IN_DEVIATIONS,
@@ -131,9 +132,15 @@ def _followed_width(state: IsingState, better: Evaluations, n_told: int) -> Floa
 
 def _refit(state: IsingState) -> IsingState:
     """Return the state with variances of higher likelihood: more steps while each result says much."""
-    for _ in range(4 if state.n_seen < 100 else 2):
+    n_steps = 4 if state.n_seen < 100 else 2
+    for _ in range(n_steps):
         state = _improved(state)
     state = _judged_share(state)
+    if has_all_orders(state):
+        model = all_orders(state)
+        for _ in range(n_steps):
+            model = model.improved()
+        state = replace(state, scales=model.scales)
     return replace(state, n_unfitted=0, n_fits=state.n_fits + 1)
 
 
