@@ -11,6 +11,9 @@ from dcmaes.strategies.ising._constants import (
     ALL_ORDERS_MEMORY,
     ALL_ORDERS_SITES,
     ENOUGH,
+    FEWEST_CHANGES,
+    JUMP,
+    LARGEST_CHANGE,
     LOW_SHARES,
     N_ANYWHERE,
     N_BEST,
@@ -18,6 +21,7 @@ from dcmaes.strategies.ising._constants import (
     N_FINALISTS,
     N_GRANDCHILDREN,
     N_ROUNDS,
+    STEP_EXPONENTS,
     UNEXPLAINED,
 )
 from dcmaes.strategies.ising._relevance import low_rise, rises
@@ -71,12 +75,12 @@ def _targets(memory: Evaluations) -> FloatArray:
 def _changed(state: IsingState, x: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Return coded points with few or many sites changed, numbers mostly a little, shape (n, d)."""
     sites, (n, d) = state.sites, x.shape
-    share = np.maximum(1.5 / d, 0.6 * rng.random((n, 1)))
-    step = 10 ** rng.uniform(-2.5, -0.3, size=(n, 1)) * rng.standard_normal((n, d))
+    share = np.maximum(FEWEST_CHANGES / d, LARGEST_CHANGE * rng.random((n, 1)))
+    step = 10 ** rng.uniform(*STEP_EXPONENTS, size=(n, 1)) * rng.standard_normal((n, d))
     u = sites.coordinate(x) + step
     u = np.where(sites.periodic, u % 1.0, np.clip(u, 0.0, 1.0))
     is_number = np.isin(np.arange(d), state.feature_map.numeric)
     near = sites.from_coordinate(np.where(is_number, u, sites.coordinate(x)), rng.random((n, d)))
-    is_step = is_number & (rng.random((n, d)) > 0.2)
+    is_step = is_number & (rng.random((n, d)) > JUMP)
     other = np.where(is_step, near, sites.uniform(rng.random((n, d))))
     return np.where(rng.random((n, d)) < share, other, x)

@@ -98,3 +98,7 @@ ENOUGH, UNEXPLAINED = 2, 0.01
 # finalists stay and each of them is changed so often.
 N_ANYWHERE, N_BEST, N_CHILDREN = 200, 5, 60
 N_ROUNDS, N_FINALISTS, N_GRANDCHILDREN = 3, 10, 10
+# How they are changed: this many sites at least on average, and up to this share of them; numbers by normal
+# steps of ten to a power between these, in units of the range, but anywhere with this probability.
+FEWEST_CHANGES, LARGEST_CHANGE = 1.5, 0.6
+STEP_EXPONENTS, JUMP = (-2.5, -0.3), 0.2

@@ -49,7 +49,7 @@ def propose(state: IsingState, n: int, rng: np.random.Generator, known: Known) -
         rng=rng,
     )
     chosen = _unseen(visited, state, rng, known)
-    if has_all_orders(state):
+    if n > 1 and has_all_orders(state):
         points = promising_points(state, n // 2, rng, known)
         chosen[n - len(points) :] = points
     return _with_trend(_across_plateau(chosen, state, rng, known), state, known)
