@@ -7,6 +7,7 @@ import pytest
 
 import dcmaes as dc
 from dcmaes.strategies import IsingSearch
+from dcmaes.strategies.ising import _candidates
 
 SEEDS = range(3)
 
@@ -150,8 +151,14 @@ def valleys(point):
     return scale * value + level
 
 
-def test_sixty_evaluations_of_a_function_that_is_no_quadratic():
+def test_sixty_evaluations_of_a_function_that_is_no_quadratic(monkeypatch):
     space = dc.Space({"kind": dc.Categorical(["a", "b", "c"]), "x": dc.Float(-5, 10), "y": dc.Integer(0, 60)})
-    gaps = [dc.minimize(valleys, space, budget=60, seed=seed).fun for seed in range(20)]
-    # 17 of 20; 8 without the model of all orders.
-    assert sum(gap < 0.1 for gap in gaps) >= 14, gaps
+
+    def n_solved():
+        """Return how many of 20 seeds come near one of the valleys."""
+        return sum(dc.minimize(valleys, space, budget=60, seed=seed).fun < 0.1 for seed in range(20))
+
+    assert n_solved() >= 14
+    # Quadratics alone get there half as often.
+    monkeypatch.setattr(_candidates, "ALL_ORDERS_MEMORY", 0)
+    assert n_solved() <= 11

@@ -70,8 +70,9 @@ class AllOrders:
     def improved(self) -> AllOrders:
         """Return the model after one step of each scale, up or down, if that is likelier."""
         best, level = self, self.log_likelihood()
-        for i, step in enumerate(SCALE_STEPS):
-            for factor in (1 / step, step):
+        # Without choices their length does not matter.
+        for i in (0, 1, 2) if self.feature_map.n_choices else (0, 2):
+            for factor in (1 / SCALE_STEPS[i], SCALE_STEPS[i]):
                 scale = np.clip(self.scales[i] * factor, SMALLEST_SCALES[i], LARGEST_SCALES[i])
                 other = replace(self, scales=np.where(np.arange(3) == i, scale, best.scales))
                 if scale != self.scales[i] and (likelihood := other.log_likelihood()) > level:
@@ -87,7 +88,7 @@ class AllOrders:
         circle = [np.cos(angle) / (2 * np.pi), np.sin(angle) / (2 * np.pi)]
         states = [x[:, [i]] == np.arange(sites.n_states[i]) for i in choices]
         lines = np.concatenate([u[:, ~periodic], *circle], axis=1) / self.scales[0]
-        # Two sites in different states differ in two of the indicators.
+        # A site in another state differs in two of its indicators.
         return np.concatenate([lines, *(state / (np.sqrt(2) * self.scales[1]) for state in states)], axis=1)
 
     @cached_property
