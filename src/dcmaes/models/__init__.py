@@ -1,8 +1,20 @@
-"""Values predicted from points: regression in canonical coordinates (docs/maths.md, section Q)."""
+"""Values predicted from points: regression in canonical coordinates (docs/maths.md, sections Q and S)."""
 
 from dcmaes.models._all_orders import FIRST_SCALES, AllOrders
+from dcmaes.models._annealing import annealed
 from dcmaes.models._energy import Energy
 from dcmaes.models._features import FeatureMap
 from dcmaes.models._regression import COMPONENTS, Regression
+from dcmaes.models._sparse import SparseQuadratic, sparse_quadratic
 
-__all__ = ["COMPONENTS", "FIRST_SCALES", "AllOrders", "Energy", "FeatureMap", "Regression"]
+__all__ = [
+    "COMPONENTS",
+    "FIRST_SCALES",
+    "AllOrders",
+    "Energy",
+    "FeatureMap",
+    "Regression",
+    "SparseQuadratic",
+    "annealed",
+    "sparse_quadratic",
+]
