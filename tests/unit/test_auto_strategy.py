@@ -103,7 +103,7 @@ def test_the_model_learns_what_the_partner_evaluates():
     n = len(state.model.memory)
     for value in range(300):
         state = told(strategy, state, [-float(value)], rng)
-        state = replace(state, spent=(10**6, state.spent[1]))
+        state = replace(state, spent=(10**6, state.spent[1]), due=np.inf)
     assert len(state.aside) == 300 - 256
     assert len(state.model.memory) == n + 256
     while strategy.convergence(state) is None:

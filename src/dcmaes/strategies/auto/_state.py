@@ -9,9 +9,10 @@ from dcmaes.strategies.blocks import BlocksState
 from dcmaes.strategies.cma import CmaState
 from dcmaes.strategies.ising import IsingState
 from dcmaes.strategies.mixing import MixingState
+from dcmaes.strategies.sparse import SparseState
 
 # Whose turn it is.
-MODEL, BLOCKS, PARTNER = "model", "blocks", "partner"
+MODEL, BLOCKS, SPARSE, PARTNER = "model", "blocks", "sparse", "partner"
 # How many evaluations the partner may spend at least for each of the model (T1).
 SMALLEST_SHARE = 0.25
 # Results of the others are handed to the model so many at a time, because its memory is copied each time.
@@ -30,8 +31,12 @@ class AutoState:
         The search with a population; None before its first turn.
     blocks : BlocksState or None
         The search for blocks; None before its one turn.
+    sparse : SparseState or None
+        The search for a function with few interactions; None before the first look.
+    due : float
+        After how many evaluations the next look is.
     turn : str
-        Who proposes points now: MODEL, BLOCKS or PARTNER.
+        Who proposes points now: MODEL, BLOCKS, SPARSE or PARTNER.
     spent : tuple of two ints
         Evaluations of the model and of the partner.
     share : float
@@ -47,6 +52,8 @@ class AutoState:
     model: IsingState
     partner: CmaState | MixingState | None
     blocks: BlocksState | None
+    sparse: SparseState | None
+    due: float
     turn: str
     spent: tuple[int, int]
     share: float

@@ -18,6 +18,7 @@ from dcmaes.strategies.auto._state import (
     MODEL,
     PARTNER,
     SMALLEST_SHARE,
+    SPARSE,
     AutoState,
     counted,
 )
@@ -25,6 +26,7 @@ from dcmaes.strategies.blocks import Blocks
 from dcmaes.strategies.cma import Cma, CmaState
 from dcmaes.strategies.ising import IsingSearch, IsingState
 from dcmaes.strategies.mixing import Mixing
+from dcmaes.strategies.sparse import Sparse, next_look
 
 # Lattices of at most so many states are choices to a population, longer ones are lines.
 MOST_CHOICES = 4
@@ -56,7 +58,7 @@ class Auto:
     def __init__(self, *, partner: str | None = None) -> None:
         self.partner = None if partner is None else check_choice("partner", partner, ("cma", "mixing"))
         self._model = IsingSearch()
-        self._blocks, self._cma, self._mixing = Blocks(), Cma(), Mixing()
+        self._blocks, self._sparse, self._cma, self._mixing = Blocks(), Sparse(), Cma(), Mixing()
 
     def __repr__(self) -> str:
         return f"Auto(partner={self.partner!r})"
@@ -76,6 +78,8 @@ class Auto:
             model=self._model.init(sites, start, budget, rng),
             partner=None,
             blocks=None,
+            sparse=None,
+            due=next_look(sites, 0),
             turn=MODEL,
             spent=(0, 0),
             share=1.0,
@@ -100,7 +104,9 @@ class Auto:
         state = counted(state, fresh)
         strategy, active = self._active(state)
         state = replace(state, **{state.turn: strategy.update(active, told)})
-        return self._handed_over(state) if len(state.aside) >= ASIDE else state
+        state = self._handed_over(state) if len(state.aside) >= ASIDE else state
+        is_due = sum(state.spent) >= state.due and state.turn in (MODEL, PARTNER)
+        return self._looked_for_pairs(state) if is_due and not state.model.is_noisy else state
 
     def remember(self, state: AutoState, told: Evaluations) -> AutoState:
         """Return the state with what was found out about known points in the memory of the model."""
@@ -118,6 +124,8 @@ class Auto:
 
     def restart(self, state: AutoState, rng: np.random.Generator) -> AutoState | None:
         """Return the state with the turn passed on, or with a new run of the same search."""
+        if state.turn == SPARSE:
+            return self._after_others(state, rng)
         if state.turn == PARTNER:
             return self._after_partner(state, rng)
         if state.turn == MODEL and state.blocks is None and self._may_have_blocks(state.model):
@@ -133,7 +141,13 @@ class Auto:
         return strategy.summary(active)
 
     def interactions(self, state: AutoState) -> FloatArray:
-        """Return the size of the largest mean coupling of each pair of sites in the model, shape (d, d)."""
+        """Return how strongly each pair of sites interacts, shape (d, d).
+
+        That is the size of their interaction in the function that explains all values, if one was found;
+        else that of their largest mean coupling in the model.
+        """
+        if state.sparse is not None and state.sparse.function is not None:
+            return self._sparse.interactions(state.sparse)
         return self._model.interactions(self._handed_over(state).model)
 
     def state_to_dict(self, state: AutoState) -> dict[str, Any]:
@@ -147,6 +161,8 @@ class Auto:
             "partner": None if partner is None else self._other(state).state_to_dict(partner),
             "other": self._other(state).name,
             "blocks": None if blocks is None else self._blocks.state_to_dict(blocks),
+            "sparse": None if state.sparse is None else self._sparse.state_to_dict(state.sparse),
+            "due": state.due,
             "turn": state.turn,
             "spent": list(state.spent),
             "share": state.share,
@@ -165,6 +181,8 @@ class Auto:
             model=self._model.state_from_dict(data["model"], sites),
             partner=None if partner is None else other.state_from_dict(partner, sites),
             blocks=None if blocks is None else self._blocks.state_from_dict(blocks, sites),
+            sparse=None if data["sparse"] is None else self._sparse.state_from_dict(data["sparse"], sites),
+            due=data["due"],
             turn=data["turn"],
             spent=(data["spent"][0], data["spent"][1]),
             share=data["share"],
@@ -177,6 +195,8 @@ class Auto:
         """Return the strategy whose turn it is, with its state."""
         if state.turn == MODEL:
             return self._model, state.model
+        if state.turn == SPARSE:
+            return self._sparse, state.sparse
         return (self._blocks, state.blocks) if state.turn == BLOCKS else (self._other(state), state.partner)
 
     def _other(self, state: AutoState) -> Strategy[Any]:
@@ -197,6 +217,14 @@ class Auto:
         """Tell whether differences of values may show blocks: never where values are noisy."""
         sites, is_searched = model.sites, len(model.memory) > 0 and not model.is_noisy
         return self._other_for(sites) is self._mixing and sites.is_finite and is_searched
+
+    def _looked_for_pairs(self, state: AutoState) -> AutoState:
+        """Return the state after a look for a function with few interactions: its turn, if there is one."""
+        sites, handed_over = state.model.sites, self._handed_over(state)
+        sparse = self._sparse.init(sites, handed_over.model.memory, 0, np.random.default_rng(0))
+        # A look that finds nothing leaves everything else as it was.
+        after = state if self._sparse.convergence(sparse) else replace(handed_over, turn=SPARSE)
+        return replace(after, sparse=sparse, due=next_look(sites, sum(state.spent)))
 
     def _handed_over(self, state: AutoState) -> AutoState:
         """Return the state with what the others evaluated given to the model."""
@@ -238,8 +266,10 @@ class Auto:
             if state.spent[1] < state.allowance:
                 return state
         share = state.share if state.has_improved else max(state.share / SHARE_FACTOR, SMALLEST_SHARE)
+        return self._after_others(replace(state, share=share), rng)
+
+    def _after_others(self, state: AutoState, rng: np.random.Generator) -> AutoState:
+        """Return the model's turn, at the best point or near, with what the others evaluated in memory."""
         state = self._handed_over(state)
         model = self._model.restart(state.model, rng)
-        if model is None:
-            return state
-        return replace(state, model=model, share=share, has_improved=False, turn=MODEL)
+        return state if model is None else replace(state, model=model, has_improved=False, turn=MODEL)

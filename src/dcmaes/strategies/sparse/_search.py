@@ -1,0 +1,110 @@
+"""Which function explains the values, and where it is lower than all of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcmaes._validation import FloatArray
+from dcmaes.models import annealed, sparse_quadratic
+from dcmaes.space import CATEGORY, Sites
+from dcmaes.strategies._protocol import Evaluations
+from dcmaes.strategies.sparse._state import SparseState
+
+# Spaces with at most so many contrasts, and at most so many values, because the time grows with the number of
+# pairs and with the square of the number of values.
+LARGEST_SPACE, MOST_VALUES = 100, 1200
+# The first look for a function is after this many evaluations for each contrast; then whenever there are so
+# many times as many, and beyond the most values used, which may be others then, twice as many.
+FIRST_LOOK, LOOK_FACTOR, LATE_FACTOR = 8, 1.25, 2.0
+# How the lowest points of a function are sought.
+N_CHAINS, N_SWEEPS = 32, 200
+# How much lower than the best value a prediction must be, in standard deviations of the values.
+SMALLEST_GAIN = 1e-6
+
+
+def n_contrasts(sites: Sites) -> int:
+    """Return how many coefficients a sum over single sites has: n_states - 1 for each site."""
+    return int((sites.n_states - 1).sum())
+
+
+def is_suitable(sites: Sites) -> bool:
+    """Tell whether a function is sought in this space: not too many sites, each of them a choice."""
+    is_choice = (sites.kind == CATEGORY) | (sites.n_states == 2)
+    return bool(is_choice.all()) and 0 < n_contrasts(sites) <= LARGEST_SPACE
+
+
+def next_look(sites: Sites, n_evaluations: int) -> float:
+    """Return after how many evaluations a function is looked for next; never in a space that does not suit.
+
+    >>> from dcmaes.space import Space
+    >>> next_look(Space.binary(10).sites, 0), next_look(Space.binary(10).sites, 100)
+    (80, 125)
+    """
+    n = n_contrasts(sites)
+    if not is_suitable(sites):
+        return math.inf
+    factor = LOOK_FACTOR if n_evaluations < MOST_VALUES else LATE_FACTOR
+    return max(FIRST_LOOK * n, math.ceil(factor * n_evaluations))
+
+
+def begin(sites: Sites, known: Evaluations) -> SparseState:
+    """Return the state in which the function has been found, if there is one."""
+    known = _usable(known)
+    best, none = known.take(known.order()[:1]), np.empty((0, sites.dimension))
+    state = SparseState(sites, best, None, none, 0, "the values are no sum over few pairs of sites")
+    if not is_suitable(sites) or len(known) < 2:
+        return state
+    if len(known) > MOST_VALUES:
+        spread = np.linspace(0, len(known) - 1, MOST_VALUES).astype(np.int64)
+        known = known.take(np.union1d(spread, known.order()[:1]))
+    function = sparse_quadratic(known.x, known.value, sites.n_states)
+    if function is None:
+        return state
+    return _with_promises(replace(state, memory=known, function=function, why_over=""))
+
+
+def learn(state: SparseState, told: Evaluations) -> SparseState:
+    """Return the state after some results: the same pairs, fitted to these values too."""
+    fresh = _usable(told.take(np.flatnonzero(~told.is_repeat)))
+    if state.function is None or len(fresh) == 0:
+        return replace(state, idle=state.idle + len(told))
+    is_better = bool(fresh.value.min() < state.memory.value.min())
+    memory = Evaluations.join(state.memory, fresh)
+    function = state.function.fitted(memory.x, memory.value)
+    state = replace(state, memory=memory, idle=0 if is_better else state.idle + len(told))
+    if function is None:
+        return replace(state, function=None, why_over="a value contradicts the sum over pairs of sites")
+    return _with_promises(replace(state, function=function))
+
+
+def propose(state: SparseState, n: int, rng: np.random.Generator, is_known: NDArray[np.bool_]) -> FloatArray:
+    """Return promised points that are not known, and single changes of the best point beside them."""
+    points = list(state.promised[~is_known][:n])
+    while len(points) < n:
+        x, site = state.best.copy(), int(rng.integers(state.sites.dimension))
+        x[site] = state.sites.uniform(rng.random(state.sites.dimension))[site]
+        points.append(x)
+    return np.array(points)
+
+
+def _with_promises(state: SparseState) -> SparseState:
+    """Return the state with the lowest points of its function; it is over if none is lower than the best."""
+    if state.function is None:
+        return state
+    # Luck of its own, so that the same values give the same points whoever else draws random numbers.
+    rng = np.random.default_rng(len(state.memory))
+    x = np.unique(annealed(state.function, n_chains=N_CHAINS, n_sweeps=N_SWEEPS, rng=rng), axis=0)
+    predicted, value = state.function.predict(x), state.memory.value
+    order = np.argsort(predicted, kind="stable")
+    order = order[predicted[order] < value.min() - SMALLEST_GAIN * float(value.std())]
+    why_over = "" if len(order) else "no better point is predicted"
+    return replace(state, promised=x[order], why_over=why_over)
+
+
+def _usable(told: Evaluations) -> Evaluations:
+    """Return the evaluations that have a value and violate nothing."""
+    return told.take(np.flatnonzero((told.violation == 0) & np.isfinite(told.value)))

@@ -1,0 +1,245 @@
+"""Functions with few interactions: found from values, minimised without any, given up when contradicted."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from dcmaes import problems
+from dcmaes.models import SparseQuadratic, annealed, sparse_quadratic
+from dcmaes.models._sparse import NOISE, _shares, contrast_sites, contrasts
+from dcmaes.space import Categorical, Integer, Space
+from dcmaes.strategies import Evaluations
+from dcmaes.strategies.auto import Auto
+from dcmaes.strategies.sparse import Sparse, next_look
+
+
+def random_function(n_states, n_pairs, seed):
+    """A sum over single sites and some pairs, with random normal coefficients."""
+    rng, d = np.random.default_rng(seed), len(n_states)
+    every = np.stack(np.triu_indices(d, 1), axis=1)
+    pairs = every[np.sort(rng.permutation(len(every))[:n_pairs])]
+    site = contrast_sites(n_states)
+    interacts = np.zeros((d, d), dtype=bool)
+    interacts[pairs[:, 0], pairs[:, 1]] = True
+    upper = rng.standard_normal((len(site), len(site))) * interacts[np.ix_(site, site)]
+    return SparseQuadratic(n_states, pairs, 3.0, rng.standard_normal(len(site)), upper + upper.T)
+
+
+def points(n, n_states, seed):
+    return np.floor(np.random.default_rng(seed).random((n, len(n_states))) * n_states)
+
+
+def told(x, values):
+    return Evaluations(np.atleast_2d(x), np.asarray(values, dtype=float), np.zeros(len(values)))
+
+
+def of_ring(n_values, seed=0, n=30):
+    """A ring of spins, and the values of some random points."""
+    problem = problems.ising_ring(n, instance=seed)
+    x = points(n_values, np.full(n, 2), seed)
+    return problem, told(x, [problem(row) for row in x])
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    ("n_states", "n_pairs", "n_values"),
+    [(np.full(40, 2), 30, 500), (np.full(20, 3), 15, 400), (np.array([2, 5] * 6), 6, 400)],
+    ids=["bits", "three states", "two and five states"],
+)
+def test_pairs_and_values_are_found_exactly(n_states, n_pairs, n_values, seed):
+    function = random_function(n_states, n_pairs, seed)
+    x = points(n_values, n_states, seed + 100)
+    found = sparse_quadratic(x, function.predict(x), n_states)
+    assert found is not None
+    assert found.pairs.tolist() == function.pairs.tolist()
+    unseen = points(200, n_states, seed + 200)
+    assert found.predict(unseen) == pytest.approx(function.predict(unseen), abs=1e-8)
+    assert found.strength == pytest.approx(function.strength, abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", ["noise", "dense", "third order", "few values"])
+def test_nothing_is_found_where_values_do_not_tell(name, seed):
+    n_states, rng = np.full(30, 2), np.random.default_rng(seed)
+    x = points(60 if name == "few values" else 400, n_states, seed)
+    sparse = random_function(n_states, 20, seed).predict(x)
+    values = {
+        "noise": sparse + 1e-3 * rng.standard_normal(len(x)),
+        "dense": random_function(n_states, 435, seed).predict(x),
+        "third order": sparse + x[:, 0] * x[:, 1] * x[:, 2],
+        "few values": sparse,
+    }[name]
+    assert sparse_quadratic(x, values, n_states) is None
+
+
+def test_equal_values_tell_nothing():
+    x = points(50, np.full(5, 2), 0)
+    assert sparse_quadratic(x, np.full(50, 7.0), np.full(5, 2)) is None
+
+
+def test_a_pair_of_tiny_effect_is_found_too():
+    n_states = np.full(30, 2)
+    x = points(400, n_states, 0)
+    values = random_function(n_states, 20, 0).predict(x) + 1e-4 * x[:, 3] * x[:, 4]
+    found = sparse_quadratic(x, values, n_states)
+    assert [3, 4] in found.pairs.tolist()
+
+
+def test_names_of_states_and_order_of_sites_make_no_difference():
+    n_states = np.full(12, 3)
+    function = random_function(n_states, 6, 0)
+    x = points(300, n_states, 1)
+    values, rng = function.predict(x), np.random.default_rng(2)
+    plain = sparse_quadratic(x, values, n_states)
+    names, order = [rng.permutation(3) for _ in range(12)], rng.permutation(12)
+    renamed = np.stack([name[column.astype(int)] for name, column in zip(names, x.T, strict=True)], axis=1)
+    other = sparse_quadratic(renamed[:, order].astype(float), values, n_states)
+    assert other.strength == pytest.approx(plain.strength[np.ix_(order, order)], abs=1e-8)
+
+
+def test_shares_are_the_same_by_values_and_by_coefficients():
+    rng = np.random.default_rng(0)
+    columns, variance = rng.standard_normal((30, 20)), rng.random(20)
+    targets = rng.standard_normal(30)
+    inverse = np.linalg.inv(columns * variance @ columns.T + NOISE * np.eye(30))
+    explained, expected = _shares(columns, variance, targets)
+    assert explained == pytest.approx((columns.T @ inverse @ targets) ** 2, rel=1e-6)
+    assert expected == pytest.approx(np.diag(columns.T @ inverse @ columns), rel=1e-6)
+    some = _shares(columns[:10], variance, targets[:10])
+    inverse = np.linalg.inv(columns[:10] * variance @ columns[:10].T + NOISE * np.eye(10))
+    assert some[0] == pytest.approx((columns[:10].T @ inverse @ targets[:10]) ** 2, rel=1e-6)
+
+
+def test_contrasts_have_length_one_and_sum_to_zero():
+    every = np.arange(4.0)[:, None]
+    z = contrasts(every, np.array([4]))
+    assert (z**2).sum(axis=1) == pytest.approx(np.ones(4))
+    assert z.sum(axis=0) == pytest.approx(np.zeros(3))
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("n_states", [np.full(12, 2), np.full(7, 3), np.array([1, 2, 4, 3, 2, 5])])
+def test_annealing_finds_the_lowest_of_all_points(n_states, seed):
+    function = random_function(n_states, len(n_states), seed)
+    every = np.array(list(product(*(range(c) for c in n_states))), dtype=float)
+    lowest = annealed(function, n_chains=16, n_sweeps=100, rng=np.random.default_rng(seed))
+    assert function.predict(lowest).min() == pytest.approx(function.predict(every).min())
+
+
+def test_annealing_follows_terms_of_very_different_size():
+    # Each site adds a little, neighbours on a line must not both be there: every second one is best.
+    n = 20
+    coupling = np.zeros((n, n))
+    coupling[np.arange(n - 1), np.arange(1, n)] = 16.0
+    function = SparseQuadratic(np.full(n, 2), np.zeros((0, 2), int), 0.0, np.zeros(n), coupling + coupling.T)
+    x = annealed(function, n_chains=8, n_sweeps=200, rng=np.random.default_rng(0))
+    assert function.predict(x).min() == -16.0 * (n - 1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_minimum_of_the_function_is_promised_first(seed):
+    problem, known = of_ring(300, seed)
+    strategy, rng = Sparse(), np.random.default_rng(0)
+    state = strategy.init(Space.binary(30).sites, known, 0, rng)
+    assert problem(state.promised[0]) == problem.optimum < known.value.min()
+    state = strategy.update(state, told(state.promised[:1], [problem.optimum]))
+    assert strategy.convergence(state) == "no better point is predicted"
+    assert (strategy.interactions(state) > 1e-9).sum() == 2 * 30
+
+
+def test_a_value_that_contradicts_ends_the_search():
+    problem, known = of_ring(300)
+    strategy = Sparse()
+    state = strategy.init(Space.binary(30).sites, known, 0, np.random.default_rng(0))
+    state = strategy.update(state, told(state.promised[:1], [problem.optimum + 1.5]))
+    assert "contradicts" in strategy.convergence(state)
+    assert not strategy.interactions(state).any()
+
+
+def test_values_that_are_no_such_sum_end_the_search_at_once():
+    x = points(300, np.full(30, 2), 0)
+    values = np.random.default_rng(0).random(300)
+    state = Sparse().init(Space.binary(30).sites, told(x, values), 0, np.random.default_rng(0))
+    assert "no sum over few pairs" in Sparse().convergence(state)
+
+
+def test_failures_and_violations_are_left_out():
+    _, known = of_ring(300)
+    value, violation = known.value.copy(), known.violation.copy()
+    value[::50], violation[::50] = np.nan, np.inf
+    value[7::50], violation[7::50] = -1e9, 1.0
+    state = Sparse().init(
+        Space.binary(30).sites, Evaluations(known.x, value, violation), 0, np.random.default_rng(0)
+    )
+    assert state.function is not None
+    assert len(state.memory) == 300 - 12
+    later = Sparse().update(state, Evaluations(state.promised[:1], np.array([np.nan]), np.array([np.inf])))
+    assert later.function is not None
+    assert later.idle == 1
+
+
+class Excluding:
+    """Every promised point is excluded."""
+
+    pending = np.empty((0, 30))
+
+    def contains(self, x):
+        return np.ones(len(x), dtype=bool)
+
+
+def test_it_gives_up_where_no_promised_point_may_be_evaluated():
+    _, known = of_ring(300)
+    strategy, rng = Sparse(), np.random.default_rng(0)
+    state = strategy.init(Space.binary(30).sites, known, 0, rng)
+    n = 0
+    while strategy.convergence(state) is None:
+        x = strategy.sample(state, 4, rng, Excluding())
+        assert (np.abs(x - state.best).sum(axis=1) <= 1).all()
+        state = strategy.update(state, Evaluations(x, np.full(4, np.nan), np.ones(4)))
+        n += 4
+    assert n == 32
+
+
+def test_looks_are_rare_and_only_where_they_suit():
+    sites = Space.binary(64).sites
+    looks = [next_look(sites, 0)]
+    while looks[-1] < 32_000:
+        looks.append(next_look(sites, int(looks[-1])))
+    assert looks[0] == 8 * 64
+    assert len(looks) == 10
+    assert next_look(Space.binary(101).sites, 0) == np.inf
+    assert next_look(Space.integers(5, 0, 3).sites, 0) == np.inf
+    assert next_look(Space({"a": Categorical(["a", "b", "c"]), "b": Integer(0, 1)}).sites, 0) == 8 * 3
+
+
+def test_a_state_survives_being_saved():
+    _, known = of_ring(300)
+    strategy, sites = Sparse(), Space.binary(30).sites
+    state = strategy.init(sites, known, 0, np.random.default_rng(0))
+    copy = strategy.state_from_dict(strategy.state_to_dict(state), sites)
+    assert copy.function.predict(known.x).tolist() == state.function.predict(known.x).tolist()
+    x = told(state.promised[:1], [0.0])
+    assert strategy.update(copy, x).promised.tolist() == strategy.update(state, x).promised.tolist()
+
+
+def test_auto_gives_it_a_turn_and_reports_the_graph():
+    problem, rng, strategy = problems.ising_ring(30, instance=1), np.random.default_rng(0), Auto()
+    sites = Space.binary(30).sites
+    state = strategy.init(sites, Evaluations.empty(30), 5000, rng)
+    x = points(180, np.full(30, 2), 0)
+    state = strategy.update(state, told(x[:175], [problem(row) for row in x[:175]]))
+    assert state.turn == "model"
+    x = points(400, np.full(30, 2), 1)
+    state = strategy.update(state, told(x, [problem(row) for row in x]))
+    assert state.turn == "sparse"
+    assert state.due == 719
+    data = strategy.state_to_dict(state)
+    assert strategy.state_from_dict(data, sites).sparse.promised.tolist() == state.sparse.promised.tolist()
+    state = strategy.update(state, told(state.sparse.promised[:1], [problem(state.sparse.promised[0])]))
+    assert strategy.convergence(state) == "no better point is predicted"
+    state = strategy.restart(state, rng)
+    assert state.turn == "model"
+    assert state.best == (0.0, 0.0)
+    pairs = np.argwhere(np.triu(strategy.interactions(state)) > 1e-9)
+    assert sorted(map(tuple, pairs.tolist())) == sorted([*((i, i + 1) for i in range(29)), (0, 29)])
