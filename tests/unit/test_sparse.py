@@ -206,11 +206,11 @@ def test_looks_are_rare_and_only_where_they_suit():
     looks = [next_look(sites, 0)]
     while looks[-1] < 32_000:
         looks.append(next_look(sites, int(looks[-1])))
-    assert looks[0] == 8 * 64
-    assert len(looks) == 10
+    assert looks[0] == 4 * 64
+    assert len(looks) == 13
     assert next_look(Space.binary(101).sites, 0) == np.inf
     assert next_look(Space.integers(5, 0, 3).sites, 0) == np.inf
-    assert next_look(Space({"a": Categorical(["a", "b", "c"]), "b": Integer(0, 1)}).sites, 0) == 8 * 3
+    assert next_look(Space({"a": Categorical(["a", "b", "c"]), "b": Integer(0, 1)}).sites, 0) == 4 * 3
 
 
 def test_a_state_survives_being_saved():
@@ -227,13 +227,13 @@ def test_auto_gives_it_a_turn_and_reports_the_graph():
     problem, rng, strategy = problems.ising_ring(30, instance=1), np.random.default_rng(0), Auto()
     sites = Space.binary(30).sites
     state = strategy.init(sites, Evaluations.empty(30), 5000, rng)
-    x = points(180, np.full(30, 2), 0)
-    state = strategy.update(state, told(x[:175], [problem(row) for row in x[:175]]))
+    x = points(115, np.full(30, 2), 0)
+    state = strategy.update(state, told(x, [problem(row) for row in x]))
     assert state.turn == "model"
     x = points(400, np.full(30, 2), 1)
     state = strategy.update(state, told(x, [problem(row) for row in x]))
     assert state.turn == "sparse"
-    assert state.due == 719
+    assert state.due == 644
     data = strategy.state_to_dict(state)
     assert strategy.state_from_dict(data, sites).sparse.promised.tolist() == state.sparse.promised.tolist()
     state = strategy.update(state, told(state.sparse.promised[:1], [problem(state.sparse.promised[0])]))

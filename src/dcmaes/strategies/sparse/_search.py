@@ -19,7 +19,7 @@ from dcmaes.strategies.sparse._state import SparseState
 LARGEST_SPACE, MOST_VALUES = 100, 1200
 # The first look for a function is after this many evaluations for each contrast; then whenever there are so
 # many times as many, and beyond the most values used, which may be others then, twice as many.
-FIRST_LOOK, LOOK_FACTOR, LATE_FACTOR = 8, 1.25, 2.0
+FIRST_LOOK, LOOK_FACTOR, LATE_FACTOR = 4, 1.25, 2.0
 # How the lowest points of a function are sought.
 N_CHAINS, N_SWEEPS = 32, 200
 # How much lower than the best value a prediction must be, in standard deviations of the values.
@@ -42,7 +42,7 @@ def next_look(sites: Sites, n_evaluations: int) -> float:
 
     >>> from dcmaes.space import Space
     >>> next_look(Space.binary(10).sites, 0), next_look(Space.binary(10).sites, 100)
-    (80, 125)
+    (40, 125)
     """
     n = n_contrasts(sites)
     if not is_suitable(sites):
