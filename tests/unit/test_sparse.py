@@ -73,6 +73,16 @@ def test_nothing_is_found_where_values_do_not_tell(name, seed):
     assert sparse_quadratic(x, values, n_states) is None
 
 
+@pytest.mark.parametrize("outlier", [1e6, 1e30, 1e90])
+def test_one_huge_value_does_not_hide_the_others(outlier):
+    n_states = np.full(30, 2)
+    x = points(400, n_states, 0)
+    values = random_function(n_states, 20, 0).predict(x)
+    assert sparse_quadratic(x, values, n_states) is not None
+    values[7] = outlier
+    assert sparse_quadratic(x, values, n_states) is None
+
+
 def test_equal_values_tell_nothing():
     x = points(50, np.full(5, 2), 0)
     assert sparse_quadratic(x, np.full(50, 7.0), np.full(5, 2)) is None
@@ -169,11 +179,12 @@ def test_failures_and_violations_are_left_out():
     value, violation = known.value.copy(), known.violation.copy()
     value[::50], violation[::50] = np.nan, np.inf
     value[7::50], violation[7::50] = -1e9, 1.0
+    value[9::50] = 1e300
     state = Sparse().init(
         Space.binary(30).sites, Evaluations(known.x, value, violation), 0, np.random.default_rng(0)
     )
     assert state.function is not None
-    assert len(state.memory) == 300 - 12
+    assert len(state.memory) == 300 - 18
     later = Sparse().update(state, Evaluations(state.promised[:1], np.array([np.nan]), np.array([np.inf])))
     assert later.function is not None
     assert later.idle == 1

@@ -24,7 +24,7 @@ NEGLIGIBLE = 1e-8
 # Pairs with effects too small for that which are added afterwards, at most.
 MOST_MISSED = 8
 # A function has at most this many coefficients for each value, counting those that the values tell, and
-# misses the values by at most this share of their standard deviation.
+# misses the values by at most this share of the range of the middle ones.
 LARGEST_SIZE, EXACT = 0.5, 1e-6
 # Interactions below this share of the strongest are errors of rounding.
 ROUNDING = 1e-9
@@ -235,6 +235,16 @@ def _shares(columns: FloatArray, variance: FloatArray, targets: FloatArray) -> t
     return mean**2 / variance, np.maximum(1 - doubt, 1e-12) / variance
 
 
+def _spread(values: FloatArray) -> float:
+    """Return the range of the middle values: one huge value does not make all others look alike.
+
+    >>> _spread(np.array([1.0, 2.0, 3.0, 1e30])) < 1e30
+    True
+    """
+    low, high = np.quantile(values, [0.1, 0.7])
+    return float(high - low) or float(values.std()) or 1.0
+
+
 def _explained(
     pairs: IntArray, x: FloatArray, values: FloatArray, n_states: IntArray
 ) -> SparseQuadratic | None:
@@ -248,8 +258,8 @@ def _explained(
     targets = (values - mean) / scale
     # Of all functions with these values the shortest: nothing is added that no value speaks for.
     weights, _, rank, _ = np.linalg.lstsq(columns, targets, rcond=1e-9)
-    misfit = float(np.sqrt(((columns @ weights - targets) ** 2).mean()))
-    if misfit > EXACT or rank > LARGEST_SIZE * len(x):
+    misfit = scale * float(np.sqrt(((columns @ weights - targets) ** 2).mean()))
+    if misfit > EXACT * _spread(values) or rank > LARGEST_SIZE * len(x):
         return None
     weights *= scale
     p = len(site)

@@ -22,6 +22,8 @@ LARGEST_SPACE, MOST_VALUES = 100, 1200
 FIRST_LOOK, LOOK_FACTOR, LATE_FACTOR = 4, 1.25, 2.0
 # How the lowest points of a function are sought.
 N_CHAINS, N_SWEEPS = 32, 200
+# Values beyond this are not used.
+LARGEST_VALUE = 1e100
 # How much lower than the best value a prediction must be, in standard deviations of the values.
 SMALLEST_GAIN = 1e-6
 
@@ -106,5 +108,5 @@ def _with_promises(state: SparseState) -> SparseState:
 
 
 def _usable(told: Evaluations) -> Evaluations:
-    """Return the evaluations that have a value and violate nothing."""
-    return told.take(np.flatnonzero((told.violation == 0) & np.isfinite(told.value)))
+    """Return the evaluations that violate nothing and have a value whose square does not overflow."""
+    return told.take(np.flatnonzero((told.violation == 0) & (np.abs(told.value) < LARGEST_VALUE)))
