@@ -190,6 +190,17 @@ def test_failures_and_violations_are_left_out():
     assert later.idle == 1
 
 
+def test_short_ranges_of_integers_count_as_choices():
+    function, rng = random_function(np.full(10, 4), 8, 0), np.random.default_rng(0)
+    x = points(300, function.n_states, 1)
+    strategy, sites = Sparse(), Space.integers(10, 5, 8).sites
+    state = strategy.init(sites, told(x, function.predict(x)), 0, rng)
+    assert state.function.pairs.tolist() == function.pairs.tolist()
+    summary = strategy.summary(state)
+    assert [len(shares) for shares in summary.probabilities] == [0] * 10
+    assert summary.mean == pytest.approx(state.best / 3)
+
+
 class Excluding:
     """Every promised point is excluded."""
 
@@ -220,7 +231,8 @@ def test_looks_are_rare_and_only_where_they_suit():
     assert looks[0] == 4 * 64
     assert len(looks) == 13
     assert next_look(Space.binary(101).sites, 0) == np.inf
-    assert next_look(Space.integers(5, 0, 3).sites, 0) == np.inf
+    assert next_look(Space.integers(5, 0, 3).sites, 0) == 4 * 15
+    assert next_look(Space.integers(5, 0, 4).sites, 0) == np.inf
     assert next_look(Space({"a": Categorical(["a", "b", "c"]), "b": Integer(0, 1)}).sites, 0) == 4 * 3
 
 

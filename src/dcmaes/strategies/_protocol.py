@@ -135,6 +135,21 @@ class Summary:
     correlation: FloatArray | None
     step_size: float
 
+    @staticmethod
+    def at(sites: Sites, x: FloatArray) -> Summary:
+        """Return the distribution on one coded point, shape (d,).
+
+        >>> from dcmaes.space import Space
+        >>> Summary.at(Space.binary(2).sites, np.array([1.0, 0.0])).probabilities
+        (array([0., 1.]), array([1., 0.]))
+        """
+        mean = np.where(sites.is_numeric, sites.coordinate(x), np.nan)
+        n_kept = np.where(sites.is_numeric & (sites.n_states != 2), 0, sites.n_states)
+        certain = tuple(
+            (np.arange(n) == state).astype(np.float64) for n, state in zip(n_kept, x, strict=True)
+        )
+        return Summary(mean, np.where(sites.is_numeric, 0.0, np.nan), certain, None, 0.0)
+
 
 @runtime_checkable
 class Remembering(Protocol):

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from dcmaes._validation import FloatArray, check_choice
-from dcmaes.space import CONTINUOUS, Sites
+from dcmaes.space import Sites
+from dcmaes.strategies._choices import is_choice
 from dcmaes.strategies._protocol import Evaluations, Known, Strategy, Summary
 from dcmaes.strategies.auto._state import (
     ASIDE,
@@ -28,8 +29,6 @@ from dcmaes.strategies.ising import IsingSearch, IsingState
 from dcmaes.strategies.mixing import Mixing
 from dcmaes.strategies.sparse import Sparse, next_look
 
-# Lattices of at most so many states are choices to a population, longer ones are lines.
-MOST_CHOICES = 4
 # How much the share of the partner changes after a turn without improvement, and its upper limit (T1).
 SHARE_FACTOR, LARGEST_SHARE = 2.0, 16.0
 
@@ -209,8 +208,7 @@ class Auto:
 
     def _other_for(self, sites: Sites) -> Strategy[Any]:
         """Return the partner that suits the space."""
-        are_few = (sites.kind != CONTINUOUS) & ((sites.n_states <= MOST_CHOICES) | ~sites.is_numeric)
-        is_mixing = self.partner == "mixing" or (self.partner is None and bool(are_few.all()))
+        is_mixing = self.partner == "mixing" or (self.partner is None and bool(is_choice(sites).all()))
         return self._mixing if is_mixing else self._cma
 
     def _may_have_blocks(self, model: IsingState) -> bool:

@@ -72,13 +72,7 @@ class Blocks:
 
     def summary(self, state: BlocksState) -> Summary:
         """Return the base, from which everything is a change, as a distribution on that one point."""
-        sites = state.sites
-        mean = np.where(sites.is_numeric, sites.coordinate(state.base), np.nan)
-        n_kept = np.where(sites.is_numeric & (sites.n_states != 2), 0, sites.n_states)
-        certain = tuple(
-            (np.arange(n) == x).astype(np.float64) for n, x in zip(n_kept, state.base, strict=True)
-        )
-        return Summary(mean, np.where(sites.is_numeric, 0.0, np.nan), certain, None, 0.0)
+        return Summary.at(state.sites, state.base)
 
     def interactions(self, state: BlocksState) -> FloatArray:
         """Return 1 for sites of one block, else 0, shape (d, d)."""

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
 from dcmaes.models import annealed, sparse_quadratic
-from dcmaes.space import CATEGORY, Sites
+from dcmaes.space import Sites
+from dcmaes.strategies._choices import is_choice
 from dcmaes.strategies._protocol import Evaluations
 from dcmaes.strategies.sparse._state import SparseState
 
@@ -35,8 +36,7 @@ def n_contrasts(sites: Sites) -> int:
 
 def is_suitable(sites: Sites) -> bool:
     """Tell whether a function is sought in this space: not too many sites, each of them a choice."""
-    is_choice = (sites.kind == CATEGORY) | (sites.n_states == 2)
-    return bool(is_choice.all()) and 0 < n_contrasts(sites) <= LARGEST_SPACE
+    return bool(is_choice(sites).all()) and 0 < n_contrasts(sites) <= LARGEST_SPACE
 
 
 def next_look(sites: Sites, n_evaluations: int) -> float:

@@ -76,12 +76,7 @@ class Sparse:
 
     def summary(self, state: SparseState) -> Summary:
         """Return the best point as a distribution on that one point."""
-        sites, best = state.sites, state.best
-        mean = np.where(sites.is_numeric, sites.coordinate(best), np.nan)
-        certain = tuple(
-            (np.arange(n) == x).astype(np.float64) for n, x in zip(sites.n_states, best, strict=True)
-        )
-        return Summary(mean, np.where(sites.is_numeric, 0.0, np.nan), certain, None, 0.0)
+        return Summary.at(state.sites, state.best)
 
     def interactions(self, state: SparseState) -> FloatArray:
         """Return the size of the interaction of each pair of sites, shape (d, d); zero without a function."""
