@@ -1,5 +1,6 @@
 """Functions with few interactions: found from values, minimised without any, given up when contradicted."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -11,6 +12,7 @@ from dcmaes.models._sparse import NOISE, _shares, contrast_sites, contrasts
 from dcmaes.space import Categorical, Integer, Space
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies.auto import Auto
+from dcmaes.strategies.mixing import Mixing
 from dcmaes.strategies.sparse import Sparse, next_look
 
 
@@ -266,3 +268,23 @@ def test_auto_gives_it_a_turn_and_reports_the_graph():
     assert state.best == (0.0, 0.0)
     pairs = np.argwhere(np.triu(strategy.interactions(state)) > 1e-9)
     assert sorted(map(tuple, pairs.tolist())) == sorted([*((i, i + 1) for i in range(29)), (0, 29)])
+
+
+@pytest.mark.parametrize("turn", ["model", "partner"])
+def test_a_turn_that_leads_to_nothing_leaves_the_others_as_they_were(turn):
+    _, known = of_ring(300)
+    strategy, rng, sites = Auto(), np.random.default_rng(0), Space.binary(30).sites
+    state = strategy.init(sites, Evaluations.empty(30), 5000, rng)
+    state = replace(strategy.update(state, known.take(slice(100))), turn=turn, due=300)
+    if turn == "partner":
+        state = replace(state, partner=Mixing().init(sites, Evaluations.empty(30), 0, rng), share=1e9)
+    state = strategy.update(state, known.take(slice(100, 300)))
+    assert state.turn == "sparse"
+    run, reach = state.model.run, state.model.reach
+    wrong = told(state.sparse.promised[:1], [known.value.max() + 1.5])
+    state = strategy.update(state, wrong)
+    assert "contradicts" in strategy.convergence(state)
+    state = strategy.restart(state, rng)
+    assert state.turn == turn
+    assert (state.model.run, state.model.reach) == (run, reach)
+    assert len(state.model.memory) == 301

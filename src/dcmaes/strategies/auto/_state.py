@@ -35,6 +35,8 @@ class AutoState:
         The search for a function with few interactions; None before the first look.
     due : float
         After how many evaluations the next look is.
+    interrupted : str
+        Whose turn it was when such a function got one.
     turn : str
         Who proposes points now: MODEL, BLOCKS, SPARSE or PARTNER.
     spent : tuple of two ints
@@ -54,6 +56,7 @@ class AutoState:
     blocks: BlocksState | None
     sparse: SparseState | None
     due: float
+    interrupted: str
     turn: str
     spent: tuple[int, int]
     share: float

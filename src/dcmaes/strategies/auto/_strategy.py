@@ -79,6 +79,7 @@ class Auto:
             blocks=None,
             sparse=None,
             due=next_look(sites, 0),
+            interrupted=MODEL,
             turn=MODEL,
             spent=(0, 0),
             share=1.0,
@@ -124,7 +125,7 @@ class Auto:
     def restart(self, state: AutoState, rng: np.random.Generator) -> AutoState | None:
         """Return the state with the turn passed on, or with a new run of the same search."""
         if state.turn == SPARSE:
-            return self._after_others(state, rng)
+            return self._after_sparse(state, rng)
         if state.turn == PARTNER:
             return self._after_partner(state, rng)
         if state.turn == MODEL and state.blocks is None and self._may_have_blocks(state.model):
@@ -162,6 +163,7 @@ class Auto:
             "blocks": None if blocks is None else self._blocks.state_to_dict(blocks),
             "sparse": None if state.sparse is None else self._sparse.state_to_dict(state.sparse),
             "due": state.due,
+            "interrupted": state.interrupted,
             "turn": state.turn,
             "spent": list(state.spent),
             "share": state.share,
@@ -182,6 +184,7 @@ class Auto:
             blocks=None if blocks is None else self._blocks.state_from_dict(blocks, sites),
             sparse=None if data["sparse"] is None else self._sparse.state_from_dict(data["sparse"], sites),
             due=data["due"],
+            interrupted=data["interrupted"],
             turn=data["turn"],
             spent=(data["spent"][0], data["spent"][1]),
             share=data["share"],
@@ -221,7 +224,8 @@ class Auto:
         sites, handed_over = state.model.sites, self._handed_over(state)
         sparse = self._sparse.init(sites, handed_over.model.memory, 0, np.random.default_rng(0))
         # A look that finds nothing leaves everything else as it was.
-        after = state if self._sparse.convergence(sparse) else replace(handed_over, turn=SPARSE)
+        is_over = self._sparse.convergence(sparse) is not None
+        after = state if is_over else replace(handed_over, turn=SPARSE, interrupted=state.turn)
         return replace(after, sparse=sparse, due=next_look(sites, sum(state.spent)))
 
     def _handed_over(self, state: AutoState) -> AutoState:
@@ -265,6 +269,12 @@ class Auto:
                 return state
         share = state.share if state.has_improved else max(state.share / SHARE_FACTOR, SMALLEST_SHARE)
         return self._after_others(replace(state, share=share), rng)
+
+    def _after_sparse(self, state: AutoState, rng: np.random.Generator) -> AutoState:
+        """Return the model's turn if the function has led to a better point; else the one it interrupted."""
+        if state.sparse is not None and state.sparse.has_improved:
+            return self._after_others(state, rng)
+        return replace(self._handed_over(state), turn=state.interrupted)
 
     def _after_others(self, state: AutoState, rng: np.random.Generator) -> AutoState:
         """Return the model's turn, at the best point or near, with what the others evaluated in memory."""

@@ -57,7 +57,7 @@ def begin(sites: Sites, known: Evaluations) -> SparseState:
     """Return the state in which the function has been found, if there is one."""
     known = _usable(known)
     best, none = known.take(known.order()[:1]), np.empty((0, sites.dimension))
-    state = SparseState(sites, best, None, none, 0, "the values are no sum over few pairs of sites")
+    state = SparseState(sites, best, None, none, 0, False, "the values are no sum over few pairs of sites")
     if not is_suitable(sites) or len(known) < 2:
         return state
     if len(known) > MOST_VALUES:
@@ -77,7 +77,12 @@ def learn(state: SparseState, told: Evaluations) -> SparseState:
     is_better = bool(fresh.value.min() < state.memory.value.min())
     memory = Evaluations.join(state.memory, fresh)
     function = state.function.fitted(memory.x, memory.value)
-    state = replace(state, memory=memory, idle=0 if is_better else state.idle + len(told))
+    state = replace(
+        state,
+        memory=memory,
+        idle=0 if is_better else state.idle + len(told),
+        has_improved=state.has_improved or is_better,
+    )
     if function is None:
         return replace(state, function=None, why_over="a value contradicts the sum over pairs of sites")
     return _with_promises(replace(state, function=function))

@@ -30,6 +30,8 @@ class SparseState:
         Points that it predicts to be better than all in memory, the best one first.
     idle : int
         Evaluations since the last better point.
+    has_improved : bool
+        Whether there was one.
     why_over : str
         Why there is nothing more to do; empty while there is.
     """
@@ -39,6 +41,7 @@ class SparseState:
     function: SparseQuadratic | None
     promised: FloatArray
     idle: int
+    has_improved: bool
     why_over: str
 
     @property
@@ -56,6 +59,7 @@ def state_to_dict(state: SparseState) -> dict[str, Any]:
         "function": None if function is None else _attributes(function),
         "promised": state.promised,
         "idle": state.idle,
+        "has_improved": state.has_improved,
         "why_over": state.why_over,
     }
 
@@ -74,5 +78,6 @@ def state_from_dict(data: Mapping[str, Any], sites: Sites) -> SparseState:
         function=None if function is None else SparseQuadratic(**function),
         promised=np.asarray(data["promised"]),
         idle=data["idle"],
+        has_improved=data["has_improved"],
         why_over=data["why_over"],
     )
