@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dcmaes import problems
-from dcmaes.models import SparseQuadratic, annealed, sparse_quadratic
+from dcmaes.models import SparseQuadratic, _sparse, annealed, sparse_quadratic
 from dcmaes.models._sparse import NOISE, _shares, contrast_sites, contrasts
 from dcmaes.space import Categorical, Integer, Space
 from dcmaes.strategies import Evaluations
@@ -82,6 +82,14 @@ def test_one_huge_value_does_not_hide_the_others(outlier):
     values = random_function(n_states, 20, 0).predict(x)
     assert sparse_quadratic(x, values, n_states) is not None
     values[7] = outlier
+    assert sparse_quadratic(x, values, n_states) is None
+
+
+def test_a_covariance_that_rounding_errors_spoil_tells_nothing(monkeypatch):
+    n_states = np.full(30, 2)
+    x = points(400, n_states, 0)
+    values = random_function(n_states, 20, 0).predict(x)
+    monkeypatch.setattr(_sparse, "NOISE", -1.0)
     assert sparse_quadratic(x, values, n_states) is None
 
 

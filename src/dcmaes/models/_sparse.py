@@ -189,14 +189,18 @@ class _Terms:
     def selected(self, values: FloatArray) -> NDArray[np.bool_] | None:
         """Return which pairs are left when every group has the variance of highest likelihood, shape (g,).
 
-        None if the iteration does not settle: then the values do not tell.
+        None if the iteration does not settle, or cannot be carried on: then the values do not tell.
         """
         targets = values - values.mean()
         targets = targets / (float(targets.std()) or 1.0)
         columns, group, variance = self.columns, self.group, np.full(len(self.group), 1 / len(self.group))
         for step in range(N_STEPS):
             # (S2): as for the components of the regression (Q7), with one variance for each group.
-            explained, expected = _shares(columns, variance, targets)
+            try:
+                explained, expected = _shares(columns, variance, targets)
+            except np.linalg.LinAlgError:
+                # Variances have grown until rounding errors outweigh the noise: no few of them are enough.
+                return None
             # Of each value this share is used up to determine coefficients.
             if step >= FIRST_STEPS and float(variance @ expected) > HOPELESS * len(values):
                 return None
