@@ -148,13 +148,16 @@ def test_annealing_finds_the_lowest_of_all_points(n_states, seed):
 
 
 def test_annealing_follows_terms_of_very_different_size():
-    # Each site adds a little, neighbours on a line must not both be there: every second one is best.
-    n = 20
-    coupling = np.zeros((n, n))
+    # Every site on a line gains 1, two neighbours lose 64: every second one is best. A site is (1 - z) / 2.
+    n, coupling = 20, np.zeros((20, 20))
     coupling[np.arange(n - 1), np.arange(1, n)] = 16.0
-    function = SparseQuadratic(np.full(n, 2), np.zeros((0, 2), int), 0.0, np.zeros(n), coupling + coupling.T)
+    field = 0.5 - 16.0 * np.array([1, *[2] * (n - 2), 1])
+    constant = -n / 2 + 16.0 * (n - 1)
+    none = np.zeros((0, 2), dtype=np.int64)
+    function = SparseQuadratic(np.full(n, 2), none, constant, field, coupling + coupling.T)
+    assert function.predict(np.array([[1.0, 0.0] * 10, [1.0] * 20])).tolist() == [-10.0, -20.0 + 19 * 64]
     x = annealed(function, n_chains=8, n_sweeps=200, rng=np.random.default_rng(0))
-    assert function.predict(x).min() == -16.0 * (n - 1)
+    assert function.predict(x).min() == -10.0
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -26,6 +26,8 @@ MOST_MISSED = 8
 # A function has at most this many coefficients for each value, counting those that the values tell, and
 # misses the values by at most this share of the range of the middle ones.
 LARGEST_SIZE, EXACT = 0.5, 1e-6
+# Directions in which the points vary by less than this share of the largest are left open by them.
+OPEN = 1e-9
 # Interactions below this share of the strongest are errors of rounding.
 ROUNDING = 1e-9
 
@@ -119,7 +121,8 @@ def contrasts(x: FloatArray, n_states: IntArray) -> FloatArray:
     array([[ 1.],
            [-1.]])
     """
-    columns = [contrast_table(int(c))[x[:, site].astype(np.int64)] for site, c in enumerate(n_states)]
+    tables = {c: contrast_table(int(c)) for c in np.unique(n_states)}
+    columns = [tables[c][x[:, site].astype(np.int64)] for site, c in enumerate(n_states)]
     coordinates: FloatArray = np.concatenate(columns, axis=1)
     return coordinates
 
@@ -217,7 +220,7 @@ class _Terms:
         """Return the pair that explains most of what single sites and the chosen pairs do not."""
         is_used = np.concatenate([np.ones(self.n_sites, dtype=bool), chosen])[self.group]
         used, targets = self.columns[:, is_used], values - values.mean()
-        residuals = targets - used @ np.linalg.lstsq(used, targets, rcond=1e-9)[0]
+        residuals = targets - used @ np.linalg.lstsq(used, targets, rcond=OPEN)[0]
         squares = np.bincount(self.group, (self.columns.T @ residuals) ** 2)[self.n_sites :]
         return int(np.where(chosen, -1.0, squares).argmax())
 
@@ -261,7 +264,7 @@ def _explained(
     mean, scale = float(values.mean()), float(values.std()) or 1.0
     targets = (values - mean) / scale
     # Of all functions with these values the shortest: nothing is added that no value speaks for.
-    weights, _, rank, _ = np.linalg.lstsq(columns, targets, rcond=1e-9)
+    weights, _, rank, _ = np.linalg.lstsq(columns, targets, rcond=OPEN)
     misfit = scale * float(np.sqrt(((columns @ weights - targets) ** 2).mean()))
     if misfit > EXACT * _spread(values) or rank > LARGEST_SIZE * len(x):
         return None

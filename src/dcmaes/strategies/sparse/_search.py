@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
-from dcmaes.models import annealed, sparse_quadratic
+from dcmaes.models import SparseQuadratic, annealed, sparse_quadratic
 from dcmaes.space import Sites
 from dcmaes.strategies._choices import is_choice
 from dcmaes.strategies._protocol import Evaluations
@@ -64,9 +64,7 @@ def begin(sites: Sites, known: Evaluations) -> SparseState:
         spread = np.linspace(0, len(known) - 1, MOST_VALUES).astype(np.int64)
         known = known.take(np.union1d(spread, known.order()[:1]))
     function = sparse_quadratic(known.x, known.value, sites.n_states)
-    if function is None:
-        return state
-    return _with_promises(replace(state, memory=known, function=function, why_over=""))
+    return state if function is None else _with_promises(replace(state, memory=known), function)
 
 
 def learn(state: SparseState, told: Evaluations) -> SparseState:
@@ -85,7 +83,7 @@ def learn(state: SparseState, told: Evaluations) -> SparseState:
     )
     if function is None:
         return replace(state, function=None, why_over="a value contradicts the sum over pairs of sites")
-    return _with_promises(replace(state, function=function))
+    return _with_promises(state, function)
 
 
 def propose(state: SparseState, n: int, rng: np.random.Generator, is_known: NDArray[np.bool_]) -> FloatArray:
@@ -98,18 +96,16 @@ def propose(state: SparseState, n: int, rng: np.random.Generator, is_known: NDAr
     return np.array(points)
 
 
-def _with_promises(state: SparseState) -> SparseState:
-    """Return the state with the lowest points of its function; it is over if none is lower than the best."""
-    if state.function is None:
-        return state
+def _with_promises(state: SparseState, function: SparseQuadratic) -> SparseState:
+    """Return the state with the lowest points of a function; it is over if none is lower than the best."""
     # Luck of its own, so that the same values give the same points whoever else draws random numbers.
     rng = np.random.default_rng(len(state.memory))
-    x = np.unique(annealed(state.function, n_chains=N_CHAINS, n_sweeps=N_SWEEPS, rng=rng), axis=0)
-    predicted, value = state.function.predict(x), state.memory.value
+    x = np.unique(annealed(function, n_chains=N_CHAINS, n_sweeps=N_SWEEPS, rng=rng), axis=0)
+    predicted, value = function.predict(x), state.memory.value
     order = np.argsort(predicted, kind="stable")
     order = order[predicted[order] < value.min() - SMALLEST_GAIN * float(value.std())]
     why_over = "" if len(order) else "no better point is predicted"
-    return replace(state, promised=x[order], why_over=why_over)
+    return replace(state, function=function, promised=x[order], why_over=why_over)
 
 
 def _usable(told: Evaluations) -> Evaluations:

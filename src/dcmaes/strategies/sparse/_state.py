@@ -56,17 +56,12 @@ def state_to_dict(state: SparseState) -> dict[str, Any]:
     function = state.function
     return {
         "memory": vars(state.memory),
-        "function": None if function is None else _attributes(function),
+        "function": None if function is None else vars(function),
         "promised": state.promised,
         "idle": state.idle,
         "has_improved": state.has_improved,
         "why_over": state.why_over,
     }
-
-
-def _attributes(function: SparseQuadratic) -> dict[str, Any]:
-    names = ("n_states", "pairs", "constant", "field", "coupling")
-    return {name: getattr(function, name) for name in names}
 
 
 def state_from_dict(data: Mapping[str, Any], sites: Sites) -> SparseState:
