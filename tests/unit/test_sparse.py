@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from dcmaes import problems
-from dcmaes.models import SparseQuadratic, _sparse, annealed, sparse_quadratic
-from dcmaes.models._sparse import NOISE, _shares, contrast_sites, contrasts
+from dcmaes.models import SparseQuadratic, _selection, annealed, sparse_quadratic
+from dcmaes.models._contrasts import contrast_sites, contrasts
+from dcmaes.models._selection import NOISE, _shares
 from dcmaes.space import Categorical, Integer, Space
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies.auto import Auto
@@ -89,7 +90,7 @@ def test_a_covariance_that_rounding_errors_spoil_tells_nothing(monkeypatch):
     n_states = np.full(30, 2)
     x = points(400, n_states, 0)
     values = random_function(n_states, 20, 0).predict(x)
-    monkeypatch.setattr(_sparse, "NOISE", -1.0)
+    monkeypatch.setattr(_selection, "NOISE", -1.0)
     assert sparse_quadratic(x, values, n_states) is None
 
 
@@ -243,7 +244,10 @@ def test_looks_are_rare_and_only_where_they_suit():
         looks.append(next_look(sites, int(looks[-1])))
     assert looks[0] == 4 * 64
     assert len(looks) == 13
-    assert next_look(Space.binary(101).sites, 0) == np.inf
+    assert next_look(Space.binary(101).sites, 0) == 16 * 101
+    assert next_look(Space.binary(101).sites, 16 * 101) == 20 * 101
+    assert next_look(Space.binary(101).sites, 100 * 101) == np.inf
+    assert next_look(Space.binary(401).sites, 0) == np.inf
     assert next_look(Space.integers(5, 0, 3).sites, 0) == 4 * 15
     assert next_look(Space.integers(5, 0, 4).sites, 0) == np.inf
     assert next_look(Space({"a": Categorical(["a", "b", "c"]), "b": Integer(0, 1)}).sites, 0) == 4 * 3

@@ -4,8 +4,9 @@ from dcmaes.models._all_orders import FIRST_SCALES, AllOrders
 from dcmaes.models._annealing import annealed
 from dcmaes.models._energy import Energy
 from dcmaes.models._features import FeatureMap
+from dcmaes.models._interacting import sparse_quadratic, sparse_quadratic_by_differences
 from dcmaes.models._regression import COMPONENTS, Regression
-from dcmaes.models._sparse import SparseQuadratic, sparse_quadratic
+from dcmaes.models._sparse import SparseQuadratic
 
 __all__ = [
     "COMPONENTS",
@@ -17,4 +18,5 @@ __all__ = [
     "SparseQuadratic",
     "annealed",
     "sparse_quadratic",
+    "sparse_quadratic_by_differences",
 ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dcmaes._validation import FloatArray
-from dcmaes.models._sparse import SparseQuadratic, contrast_sites, contrast_table, contrasts
+from dcmaes.models._contrasts import contrast_sites, contrast_table, contrasts
+from dcmaes.models._sparse import SparseQuadratic
 
 # Temperature of the last sweep, as a share of the first: terms may be of very different size.
 COLD = 1e-3

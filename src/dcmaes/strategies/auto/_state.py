@@ -9,7 +9,7 @@ from dcmaes.strategies.blocks import BlocksState
 from dcmaes.strategies.cma import CmaState
 from dcmaes.strategies.ising import IsingState
 from dcmaes.strategies.mixing import MixingState
-from dcmaes.strategies.sparse import SparseState
+from dcmaes.strategies.sparse import Collected, SparseState, is_collecting
 
 # Whose turn it is.
 MODEL, BLOCKS, SPARSE, PARTNER = "model", "blocks", "sparse", "partner"
@@ -34,7 +34,10 @@ class AutoState:
     sparse : SparseState or None
         The search for a function with few interactions; None before the first look.
     due : float
-        After how many evaluations the next look is.
+        After how many evaluations the next look is: in all, or those of the partner where they are
+        collected.
+    collected : Collected
+        Evaluations of the others, in spaces in which their single changes are looked at.
     interrupted : str
         Whose turn it was when such a function got one.
     turn : str
@@ -56,6 +59,7 @@ class AutoState:
     blocks: BlocksState | None
     sparse: SparseState | None
     due: float
+    collected: Collected
     interrupted: str
     turn: str
     spent: tuple[int, int]
@@ -63,6 +67,11 @@ class AutoState:
     best: tuple[float, float]
     has_improved: bool
     aside: tuple[Evaluations, ...]
+
+    @property
+    def n_looked_at(self) -> int:
+        """Evaluations by which the time of the next look is measured."""
+        return self.spent[1] if is_collecting(self.model.sites) else sum(self.spent)
 
     @property
     def allowance(self) -> float:

@@ -27,7 +27,7 @@ from dcmaes.strategies.blocks import Blocks
 from dcmaes.strategies.cma import Cma, CmaState
 from dcmaes.strategies.ising import IsingSearch, IsingState
 from dcmaes.strategies.mixing import Mixing
-from dcmaes.strategies.sparse import Sparse, next_look
+from dcmaes.strategies.sparse import Collected, Sparse, is_collecting, next_look
 
 # How much the share of the partner changes after a turn without improvement, and its upper limit (T1).
 SHARE_FACTOR, LARGEST_SHARE = 2.0, 16.0
@@ -79,6 +79,7 @@ class Auto:
             blocks=None,
             sparse=None,
             due=next_look(sites, 0),
+            collected=Collected(),
             interrupted=MODEL,
             turn=MODEL,
             spent=(0, 0),
@@ -105,7 +106,7 @@ class Auto:
         strategy, active = self._active(state)
         state = replace(state, **{state.turn: strategy.update(active, told)})
         state = self._handed_over(state) if len(state.aside) >= ASIDE else state
-        is_due = sum(state.spent) >= state.due and state.turn in (MODEL, PARTNER)
+        is_due = state.n_looked_at >= state.due and state.turn in (MODEL, PARTNER)
         return self._looked_for_pairs(state) if is_due and not state.model.is_noisy else state
 
     def remember(self, state: AutoState, told: Evaluations) -> AutoState:
@@ -163,6 +164,7 @@ class Auto:
             "blocks": None if blocks is None else self._blocks.state_to_dict(blocks),
             "sparse": None if state.sparse is None else self._sparse.state_to_dict(state.sparse),
             "due": state.due,
+            "collected": vars(state.collected.joined(state.model.sites.dimension)),
             "interrupted": state.interrupted,
             "turn": state.turn,
             "spent": list(state.spent),
@@ -184,6 +186,7 @@ class Auto:
             blocks=None if blocks is None else self._blocks.state_from_dict(blocks, sites),
             sparse=None if data["sparse"] is None else self._sparse.state_from_dict(data["sparse"], sites),
             due=data["due"],
+            collected=Collected(**{name: tuple(arrays) for name, arrays in data["collected"].items()}),
             interrupted=data["interrupted"],
             turn=data["turn"],
             spent=(data["spent"][0], data["spent"][1]),
@@ -222,18 +225,28 @@ class Auto:
     def _looked_for_pairs(self, state: AutoState) -> AutoState:
         """Return the state after a look for a function with few interactions: its turn, if there is one."""
         sites, handed_over = state.model.sites, self._handed_over(state)
-        sparse = self._sparse.init(sites, handed_over.model.memory, 0, np.random.default_rng(0))
+        known, due = handed_over.model.memory, next_look(sites, state.n_looked_at)
+        if is_collecting(sites):
+            collected = handed_over.collected.evaluations(sites.dimension)
+            known = Evaluations.join(collected, known.take(known.order()[:1]))
+        sparse = self._sparse.init(sites, known, 0, np.random.default_rng(0))
         # A look that finds nothing leaves everything else as it was.
         is_over = self._sparse.convergence(sparse) is not None
         after = state if is_over else replace(handed_over, turn=SPARSE, interrupted=state.turn)
-        return replace(after, sparse=sparse, due=next_look(sites, sum(state.spent)))
+        kept = after.collected if np.isfinite(due) else Collected()
+        return replace(after, sparse=sparse, due=due, collected=kept)
 
     def _handed_over(self, state: AutoState) -> AutoState:
         """Return the state with what the others evaluated given to the model."""
         if not state.aside:
             return state
+        others = Evaluations.join(*state.aside)
+        is_kept = is_collecting(state.model.sites) and np.isfinite(state.due) and not state.model.is_noisy
         return replace(
-            state, model=self._model.remember(state.model, Evaluations.join(*state.aside)), aside=()
+            state,
+            model=self._model.remember(state.model, others),
+            collected=state.collected.with_evaluations(others) if is_kept else state.collected,
+            aside=(),
         )
 
     def _after_model(self, state: AutoState, rng: np.random.Generator) -> AutoState | None:

@@ -1,0 +1,152 @@
+"""Which pairs of sites interact: by sparse regression on values, or on the differences single sites make."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dcmaes._validation import FloatArray, IntArray
+from dcmaes.models._contrasts import contrast_sites, contrast_table, contrasts
+from dcmaes.models._selection import Part, selected_groups
+from dcmaes.models._sparse import EXACT, SparseQuadratic, explained, n_enough
+
+# Differences of a site that are used, at most, for each of its contrasts; and entries of all columns.
+MOST_DIFFERENCES, MOST_ENTRIES = 64, 2e7
+# How often a function is fitted to some values, then to those too that it does not have.
+N_FITS = 3
+
+
+def sparse_quadratic(x: FloatArray, values: FloatArray, n_states: IntArray) -> SparseQuadratic | None:
+    """Return the function with few interactions that has these values at coded points, or None.
+
+    Parameters
+    ----------
+    x : array of shape (n, d)
+        Points: the number of a state for each site.
+    values : array of shape (n,)
+    n_states : int array of shape (d,)
+
+    Examples
+    --------
+    Twenty bits of which two pairs interact, and 190 pairs that might:
+
+    >>> x = np.random.default_rng(0).integers(0, 2, size=(100, 20)).astype(float)
+    >>> values = x[:, 3] - 2 * x[:, 0] * x[:, 7] + 4 * x[:, 3] * x[:, 12]
+    >>> found = sparse_quadratic(x, values, np.full(20, 2))
+    >>> found.pairs
+    array([[ 0,  7],
+           [ 3, 12]])
+    >>> bool(np.allclose(found.predict(x), values))
+    True
+    """
+    every, number = numbered_pairs(len(n_states))
+    result = selected_groups([_whole(x, values, n_states, number)], len(n_states) + len(every))
+    if result is None or not result[1]:
+        return None
+    return explained(every[result[0][len(n_states) :]], x, values, n_states)
+
+
+def sparse_quadratic_by_differences(
+    x: FloatArray, values: FloatArray, n_states: IntArray
+) -> SparseQuadratic | None:
+    """Return the same from points, all different, of which many differ at one site: for hundreds of sites.
+
+    Examples
+    --------
+    Sixty bits, points that a walk by single changes has visited:
+
+    >>> rng = np.random.default_rng(0)
+    >>> flips = rng.integers(0, 60, size=1200)
+    >>> x = np.cumsum(np.eye(60)[flips], axis=0) % 2
+    >>> values = x[:, 3] - 2 * x[:, 0] * x[:, 7] + 4 * x[:, 3] * x[:, 12]
+    >>> sparse_quadratic_by_differences(x, values, np.full(60, 2)).pairs.tolist()
+    [[0, 7], [3, 12]]
+    """
+    every, number = numbered_pairs(len(n_states))
+    parts = _differences(x, values, n_states, number)
+    result = selected_groups(parts, len(n_states) + len(every)) if parts else None
+    if result is None:
+        return None
+    pairs = every[result[0][len(n_states) :]]
+    if n_enough(pairs, n_states) > len(x):
+        return None
+    some = np.linspace(0, len(x) - 1, n_enough(pairs, n_states)).astype(np.int64)
+    for _ in range(N_FITS):
+        function = explained(pairs, x[some], values[some], n_states)
+        if function is None:
+            return None
+        misfit = np.abs(function.predict(x) - values)
+        wrong = np.flatnonzero(misfit > EXACT * float(np.ptp(values[some])))
+        if len(wrong) == 0:
+            return function
+        # Some may have left coefficients open that others tell.
+        some = np.union1d(some, wrong[np.argsort(-misfit[wrong], kind="stable")][: len(some) // 2])
+    return None
+
+
+def numbered_pairs(d: int) -> tuple[IntArray, IntArray]:
+    """Return all pairs of sites, shape (g, 2), and the group of each site and pair, shape (d, d).
+
+    >>> pairs, number = numbered_pairs(3)
+    >>> pairs.tolist(), number.tolist()
+    ([[0, 1], [0, 2], [1, 2]], [[0, 3, 4], [3, 1, 5], [4, 5, 2]])
+    """
+    pairs = np.stack(np.triu_indices(d, 1), axis=1)
+    number = np.diag(np.arange(d))
+    number[pairs[:, 0], pairs[:, 1]] = number[pairs[:, 1], pairs[:, 0]] = d + np.arange(len(pairs))
+    return pairs, number
+
+
+def _whole(x: FloatArray, values: FloatArray, n_states: IntArray, number: IntArray) -> Part:
+    """Return all terms that a function may have at coded points, centred, with mean square one in a group."""
+    z, site = contrasts(x, n_states), contrast_sites(n_states)
+    left, right = np.triu_indices(len(site), 1)
+    is_pair = site[left] != site[right]
+    left, right = left[is_pair], right[is_pair]
+    group = np.concatenate([site, number[site[left], site[right]]])
+    columns = np.concatenate([z, z[:, left] * z[:, right]], axis=1)
+    columns -= columns.mean(axis=0)
+    size = np.maximum(np.bincount(group), 1)
+    scale = np.sqrt(np.bincount(group, (columns**2).mean(axis=0)) / size)
+    columns /= np.where(scale > 1e-9, scale, 1.0)[group]
+    return Part(columns, group, values - values.mean())
+
+
+def _differences(x: FloatArray, values: FloatArray, n_states: IntArray, number: IntArray) -> list[Part]:
+    """Return for each site the differences that it has made, with the terms that they may consist of (S4)."""
+    z, site, n_contrasts = contrasts(x, n_states), contrast_sites(n_states), n_states - 1
+    n_each = min(MOST_DIFFERENCES, MOST_ENTRIES / max(1, n_contrasts.sum() * (n_contrasts**2).sum()))
+    parts = []
+    for i, (first, second) in enumerate(single_changes(x, n_states)):
+        n_used = min(len(first), int(n_each * n_contrasts[i]))
+        if n_used == 0:
+            continue
+        some = np.linspace(0, len(first) - 1, n_used).astype(np.int64)
+        first, second = first[some], second[some]
+        table = contrast_table(int(n_states[i]))
+        change = table[x[second, i].astype(np.int64)] - table[x[first, i].astype(np.int64)]
+        others = np.concatenate([np.ones((n_used, 1)), z[first][:, site != i]], axis=1)
+        columns = (change[:, :, None] * others[:, None, :]).reshape(n_used, -1)
+        group = np.tile(np.concatenate([[i], number[i, site[site != i]]]), change.shape[1])
+        parts.append(Part(columns, group, values[second] - values[first]))
+    return parts
+
+
+def single_changes(x: FloatArray, n_states: IntArray) -> list[tuple[IntArray, IntArray]]:
+    """Return for each site the numbers of points that differ at no other one, two arrays of shape (k,).
+
+    >>> x = np.array([[0.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
+    >>> [(first.tolist(), second.tolist()) for first, second in single_changes(x, np.array([2, 2]))]
+    [([0], [1]), ([0], [2])]
+    """
+    # Points have keys that are sums of one random number for each state: without that of a site, points
+    # that are equal elsewhere have the same.
+    rng, numbers = np.random.default_rng(0), x.astype(np.int64)
+    own = [rng.integers(2**64, size=int(c), dtype=np.uint64)[numbers[:, i]] for i, c in enumerate(n_states)]
+    key = np.sum(own, axis=0, dtype=np.uint64)
+    changes = []
+    for of_site in own:
+        rest = key - of_site
+        order = np.argsort(rest, kind="stable")
+        is_same = rest[order[1:]] == rest[order[:-1]]
+        changes.append((order[:-1][is_same], order[1:][is_same]))
+    return changes
