@@ -8,9 +8,10 @@ import pytest
 from dcmaes.models import Energy, FeatureMap
 from dcmaes.space import Float, Space
 from dcmaes.strategies import Evaluations, make_strategy
+from dcmaes.strategies.ising._box import Box
 from dcmaes.strategies.ising._plateau import Blame, harmless_points
 from dcmaes.strategies.ising._relevance import Neighbourhood
-from dcmaes.strategies.ising._search import Box, search
+from dcmaes.strategies.ising._search import search
 
 
 def planted(seed, d=12, n=120):
@@ -77,7 +78,7 @@ def test_rounding_in_turn_comes_closer_than_rounding_at_once(seed):
     one = Energy(0, np.zeros(1), slope[None], np.diag(hessian)[None] / 2, coupling[None])
     feature_map = FeatureMap(Space.integers(d, -20, 20).sites, np.full(d, 20.0), np.full(d, 1 / 40))
     box = Box.around(feature_map, np.full(1, 20.0))
-    visited = search(one, feature_map, box, n_steps=0, most_changes=np.full(1, 9), tenure=0, rng=rng)
+    visited = search(one, None, feature_map, box, n_steps=0, most_changes=np.full(1, 9), tenure=0, rng=rng)
     at_once = box.snap(-np.linalg.solve(hessian, slope)[None])
     assert visited.energy[0, 0] <= one.value(at_once)[0]
     np.testing.assert_array_equal(visited.features[0], np.rint(visited.features[0]))
@@ -88,7 +89,7 @@ def test_a_model_that_knows_nothing_proposes_points_of_the_space(space):
     feature_map = FeatureMap(space.sites, np.zeros(3), np.full(3, 0.2))
     flat = Energy(0, np.zeros(2), np.zeros((2, 3)), np.zeros((2, 3)), np.zeros((2, 3, 3)))
     box, rng = Box.around(feature_map, np.full(2, 2.0)), np.random.default_rng(0)
-    visited = search(flat, feature_map, box, n_steps=5, most_changes=np.full(2, 3), tenure=1, rng=rng)
+    visited = search(flat, None, feature_map, box, n_steps=5, most_changes=np.full(2, 3), tenure=1, rng=rng)
     assert np.isfinite(visited.features).all()
 
 

@@ -9,8 +9,9 @@ import dcmaes as dc
 from dcmaes.models import Energy, FeatureMap
 from dcmaes.space import Space
 from dcmaes.strategies import Evaluations, IsingSearch
+from dcmaes.strategies.ising._box import Box
 from dcmaes.strategies.ising._relevance import low_rise, nearness, rises
-from dcmaes.strategies.ising._search import Box, search
+from dcmaes.strategies.ising._search import search
 
 
 def evaluations(values, violations=None):
@@ -62,6 +63,7 @@ def test_search_finds_ground_states_of_two_state_sites(seed):
     feature_map = FeatureMap(Space.binary(k).sites, np.zeros(k), np.ones(k))
     visited = search(
         energy,
+        None,
         feature_map,
         Box.around(feature_map, np.full(len(energy.field), 2.0)),
         n_steps=60,
@@ -113,6 +115,7 @@ def test_search_finds_ground_states_of_all_kinds_of_sites(seed):
     feature_map, energy, rng = mixed_example(seed)
     visited = search(
         energy,
+        None,
         feature_map,
         Box.around(feature_map, np.full(len(energy.field), 9.0)),
         n_steps=80,
@@ -144,6 +147,7 @@ def test_at_most_so_many_choices_change():
     feature_map = FeatureMap(Space.binary(8).sites, np.zeros(8), np.ones(8))
     visited = search(
         energy,
+        None,
         feature_map,
         Box.around(feature_map, np.full(len(energy.field), 2.0)),
         n_steps=40,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,8 @@ class Energy:
     curvature : array of shape (c, q)
     coupling : array of shape (c, p + q, p + q), or None
         Symmetric, zero between features of one site; None if there are no pairwise terms.
+    constant : array of shape (c,)
+        Value at the centre, which `value` leaves out; zeros by default.
 
     Examples
     --------
@@ -43,6 +46,7 @@ class Energy:
     field: FloatArray
     curvature: FloatArray
     coupling: FloatArray | None
+    constant: FloatArray = dataclasses.field(default_factory=lambda: np.zeros(1))
 
     def gradient(self, features: FloatArray) -> FloatArray:
         """Return field + coupling phi for one point per function, shape (c, p + q).

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models._energy import Energy
@@ -64,11 +65,21 @@ class Regression:
         prior = self._prior(n, rng, has_pairs=has_pairs)
         shape = (n, len(self.targets))
         noise = np.sqrt(self.variances[-1] / self.weights) * rng.standard_normal(shape)
-        noise += np.sqrt(self._unit_variances[0]) * rng.standard_normal((n, 1))
+        constant = np.sqrt(self._unit_variances[0]) * rng.standard_normal(n)
+        noise += constant[:, None]
         if not has_pairs:
             noise += np.sqrt(self._unit_variances[5]) * rng.standard_normal(shape) @ self._pairs_factor.T
         residuals = self.targets - _evaluate(prior, self.features) - noise
-        return self._add_posterior(prior, self.solve(residuals.T).T)
+        return self._add_posterior(replace(prior, constant=constant), self.solve(residuals.T).T)
+
+    def of_data(self, is_used: NDArray[np.bool_]) -> Regression:
+        """Return the regression on some of the data."""
+        return replace(
+            self,
+            features=self.features[is_used],
+            targets=self.targets[is_used],
+            weights=self.weights[is_used],
+        )
 
     def mean(self, *, has_pairs: bool) -> Energy:
         """Return the posterior mean: one function."""
@@ -200,6 +211,7 @@ class Regression:
             prior.field + field,
             prior.curvature + unit[4] * (alpha @ self._lines**2),
             coupling,
+            prior.constant + unit[0] * alpha.sum(axis=1),
         )
 
 

@@ -107,7 +107,7 @@ class Auto:
         state = replace(state, **{state.turn: strategy.update(active, told)})
         state = self._handed_over(state) if len(state.aside) >= ASIDE else state
         is_due = state.n_looked_at >= state.due and state.turn in (MODEL, PARTNER)
-        return self._looked_for_pairs(state) if is_due and not state.model.is_noisy else state
+        return self._looked_for_pairs(state) if is_due and _is_plain(state.model) else state
 
     def remember(self, state: AutoState, told: Evaluations) -> AutoState:
         """Return the state with what was found out about known points in the memory of the model."""
@@ -218,8 +218,8 @@ class Auto:
         return self._mixing if is_mixing else self._cma
 
     def _may_have_blocks(self, model: IsingState) -> bool:
-        """Tell whether differences of values may show blocks: never where values are noisy."""
-        sites, is_searched = model.sites, len(model.memory) > 0 and not model.is_noisy
+        """Tell whether differences of values may show blocks: never under noise or constraints."""
+        sites, is_searched = model.sites, len(model.memory) > 0 and _is_plain(model)
         return self._other_for(sites) is self._mixing and sites.is_finite and is_searched
 
     def _looked_for_pairs(self, state: AutoState) -> AutoState:
@@ -241,7 +241,7 @@ class Auto:
         if not state.aside:
             return state
         others = Evaluations.join(*state.aside)
-        is_kept = is_collecting(state.model.sites) and np.isfinite(state.due) and not state.model.is_noisy
+        is_kept = is_collecting(state.model.sites) and np.isfinite(state.due) and _is_plain(state.model)
         return replace(
             state,
             model=self._model.remember(state.model, others),
@@ -294,3 +294,9 @@ class Auto:
         state = self._handed_over(state)
         model = self._model.restart(state.model, rng)
         return state if model is None else replace(state, model=model, has_improved=False, turn=MODEL)
+
+
+def _is_plain(model: IsingState) -> bool:
+    """Tell whether values show the function itself: neither noise nor violated constraints were seen."""
+    violation = model.memory.violation
+    return not model.is_noisy and not ((violation > 0) & np.isfinite(violation)).any()

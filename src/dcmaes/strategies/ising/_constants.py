@@ -59,6 +59,13 @@ LARGEST_PAIRS = 400
 MEMORY = 4000
 # Variances are refitted whenever the number of evaluations has grown by this share.
 REFIT_SHARE = 0.08
+# Violations are learned from once there are so many; the largest count as this many times the median.
+FEWEST_BEYOND, LARGEST_EXCESS = 4, 5.0
+# How often it is decided which feasible points count, at most; those that do until they are predicted to be
+# this far below the limit (Q20).
+N_CENSORED, SLACK = 5, 0.1
+# What it costs a function to be beyond the limit, for each unit of that (Q21).
+BARRIER_COST = 100.0
 # A run is over after PATIENCE + PATIENCE_BY_FEATURE * features evaluations without improvement.
 PATIENCE, PATIENCE_BY_FEATURE = 40, 3
 # What share of the best point each restart in turn changes.

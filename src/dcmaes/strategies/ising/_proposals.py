@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
 from dcmaes.strategies._protocol import Evaluations, Known
+from dcmaes.strategies.ising._box import Box
 from dcmaes.strategies.ising._candidates import has_all_orders, promising_points
 from dcmaes.strategies.ising._constants import (
     BATCH,
@@ -23,7 +24,7 @@ from dcmaes.strategies.ising._constants import (
     TREND_PAUSE,
 )
 from dcmaes.strategies.ising._plateau import harmless_points
-from dcmaes.strategies.ising._search import Box, Visited, search
+from dcmaes.strategies.ising._search import Visited, search
 from dcmaes.strategies.ising._state import IsingState
 from dcmaes.strategies.ising._trend import trend_minimum
 
@@ -38,9 +39,12 @@ def propose(state: IsingState, n: int, rng: np.random.Generator, known: Known) -
         return _opening(state, n, rng, known)
     if state.is_noisy:
         known = _Settled(known, state.memory)
-    energy = state.model.draw(n, rng, has_pairs=feature_map.n_features <= LARGEST_PAIRS)
+    has_pairs = feature_map.n_features <= LARGEST_PAIRS
+    energy = state.model.draw(n, rng, has_pairs=has_pairs)
+    barrier = None if state.barrier is None else state.barrier.draw(n, rng, has_pairs=has_pairs)
     visited = search(
         energy,
+        barrier,
         feature_map,
         Box.around(feature_map, np.resize(RADII, n)),
         n_steps=10 + sites.dimension // 2,

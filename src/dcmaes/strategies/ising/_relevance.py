@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models import FeatureMap, Regression
 from dcmaes.strategies._protocol import Evaluations
+from dcmaes.strategies.ising._barrier import barrier, beyond_constraints
 from dcmaes.strategies.ising._constants import (
     CLOSE,
     FAR_TARGET,
@@ -47,6 +50,8 @@ class Neighbourhood:
         How many values each of them is the mean of; ones without noise.
     smallest_unit : float
         The least rise that may count as low: that of the noise.
+    excess : array of shape (w,)
+        How far points are beyond the constraints; 0 for those that are not.
     """
 
     feature_map: FeatureMap
@@ -56,6 +61,7 @@ class Neighbourhood:
     row: IntArray
     count: FloatArray
     smallest_unit: float
+    excess: FloatArray
 
     @staticmethod
     def around(
@@ -78,12 +84,20 @@ class Neighbourhood:
             row=nearest,
             count=used.count.astype(np.float64) if deviation > 0 else np.ones(len(used)),
             smallest_unit=LOW_IN_DEVIATIONS * deviation / RISE_UNIT,
+            excess=beyond_constraints(used.violation),
         )
+
+    @cached_property
+    def is_allowed(self) -> NDArray[np.bool_]:
+        """Which points are not beyond the constraints, shape (w,)."""
+        is_allowed: NDArray[np.bool_] = self.excess == 0
+        return is_allowed
 
     def steepness(self, low_share: float) -> FloatArray:
         """Return how far values lie above the centre's, in units of a rise that counts as low (Q8)."""
         rise = self.rise - self.rise[0]
-        unit = low_rise(np.abs(rise[self.near > NEAR]), low_share, float(np.abs(rise).max()))
+        size = np.abs(rise[self.is_allowed])
+        unit = low_rise(size[self.near[self.is_allowed] > NEAR], low_share, float(size.max()))
         # What luck explains is not taken for a rise: (Q15)
         steepness: FloatArray = rise / max(unit, self.smallest_unit)
         return steepness
@@ -91,7 +105,7 @@ class Neighbourhood:
     def regression(self, low_share: float, variances: FloatArray) -> Regression:
         """Return the regression on the evaluations; those near the centre and close in value count most."""
         steepness = self.steepness(low_share)
-        is_far = np.abs(steepness) > LARGE_RISE
+        is_far = (np.abs(steepness) > LARGE_RISE) & self.is_allowed
         known = self._known(low_share, variances)
         # A value that is far off says only that: it counts as a high one where the others do not tell
         # so already. Its noise is of the size of what it says.
@@ -111,9 +125,9 @@ class Neighbourhood:
         )
 
     def _known(self, low_share: float, variances: FloatArray) -> Regression:
-        """Return the regression on the evaluations that are not far off in value."""
+        """Return the regression on the evaluations that are allowed and not far off in value."""
         steepness = self.steepness(low_share)
-        used = np.abs(steepness) <= LARGE_RISE
+        used = (np.abs(steepness) <= LARGE_RISE) & self.is_allowed
         steepness = steepness[used]
         # Near the centre and close in value: (Q8)
         weights = self.count[used] * self.near[used] / (1 + steepness**2) ** 2
@@ -128,12 +142,26 @@ class Neighbourhood:
             variances=variances,
         )
 
+    def barrier(self, variances: FloatArray) -> Regression | None:
+        """Return the regression on how far points are beyond the constraints; None if few or none are."""
+        if not self.excess.any():
+            return None
+        every = Regression(
+            features=self.features,
+            n_choices=self.feature_map.n_choices,
+            site=self.feature_map.site,
+            targets=self.excess,
+            weights=self.near,
+            variances=variances,
+        )
+        return barrier(every, self.excess)
+
     def foresight(self, low_share: float, variances: FloatArray) -> float:
         """Return how well a regression with that share predicts each low, near value from all others (Q9)."""
         first = self.steepness(LOW_SHARES[FIRST_LOW_SHARE])
-        judged = (np.abs(first) < 1.5) & (self.near > NEAR)
+        judged = (np.abs(first) < 1.5) & (self.near > NEAR) & self.is_allowed
         steepness = self.steepness(low_share)
-        used = np.abs(steepness) <= LARGE_RISE
+        used = (np.abs(steepness) <= LARGE_RISE) & self.is_allowed
         if (judged & ~used).any():
             return -np.inf
         known = self._known(low_share, variances)

@@ -5,47 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models import Energy, FeatureMap
-from dcmaes.space import LATTICE
+from dcmaes.strategies.ising._box import Box
+from dcmaes.strategies.ising._constants import BARRIER_COST
 
 FORBIDDEN = 1e12
 # Beyond this many numeric sites a minimum is rounded at once: the time grows with the cube.
 LARGEST_SEQUENTIAL = 100
-
-
-@dataclass(frozen=True, eq=False)
-class Box:
-    """Where numeric features may go, shape (c, q), and the grid they are on, shape (q,).
-
-    `gap` is the distance between the states of a lattice, 0 for continuous sites and for lattices that are
-    not evenly spaced (their rounding is left to the end).
-    """
-
-    low: FloatArray
-    high: FloatArray
-    gap: FloatArray
-
-    @staticmethod
-    def around(feature_map: FeatureMap, radius: FloatArray) -> Box:
-        """Return the part of the space within `radius` widths of the centre, for each of some chains."""
-        sites, numeric = feature_map.sites, feature_map.numeric
-        middle, width = sites.coordinate(feature_map.centre), feature_map.width[numeric]
-        periodic = sites.periodic[numeric]
-        low = np.where(periodic, -0.5, -middle[numeric]) / width
-        high = np.where(periodic, 0.5, 1 - middle[numeric]) / width
-        is_grid = (sites.kind[numeric] == LATTICE) & ~sites.log[numeric]
-        gap = np.where(is_grid, sites.spacing(middle)[numeric] / width, 0.0)
-        reach = np.maximum(radius[:, None], 1.01 * gap)
-        return Box(np.maximum(low, -reach), np.minimum(high, reach), gap)
-
-    def snap(self, z: FloatArray) -> FloatArray:
-        """Return numeric features brought into the box and onto the grid."""
-        z = np.clip(z, self.low, self.high)
-        safe = np.where(self.gap > 0, self.gap, 1.0)
-        steps = np.clip(np.rint(z / safe), np.ceil(self.low / safe - 1e-9), np.floor(self.high / safe + 1e-9))
-        return np.where(self.gap > 0, steps * safe, z)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +27,7 @@ class Visited:
 
 def search(
     energy: Energy,
+    barrier: Energy | None,
     feature_map: FeatureMap,
     box: Box,
     *,
@@ -73,39 +43,61 @@ def search(
     >>> coupling = np.array([[[0.0, -3.0], [-3.0, 0.0]]])
     >>> energy = Energy(2, np.zeros(1), np.ones((1, 2)), np.zeros((1, 0)), coupling)
     >>> box, rng = Box.around(feature_map, np.full(1, 2.0)), np.random.default_rng(0)
-    >>> search(energy, feature_map, box, n_steps=2, most_changes=np.full(1, 2), tenure=1, rng=rng).energy
+    >>> changes = np.full(1, 2)
+    >>> search(energy, None, feature_map, box, n_steps=2, most_changes=changes, tenure=1, rng=rng).energy
     array([[ 0.],
            [ 1.],
            [-1.]])
 
     Every step takes the best move of all sites, also if it goes up, and then leaves that site alone for about
-    `tenure` steps; at most `most_changes` choices differ from the centre.
+    `tenure` steps; at most `most_changes` choices differ from the centre. Where a barrier is above 0, the
+    energy is higher by `BARRIER_COST` times that.
     """
     n_chains, n_features = energy.field.shape
     if n_features == energy.n_choices == len(np.unique(feature_map.site)):
-        return _search_bits(energy, n_steps=n_steps, most_changes=most_changes, tenure=tenure, rng=rng)
-    features = _newton_start(energy, box, rng)
-    level = energy.value(features)
+        return _search_bits(
+            energy, barrier, n_steps=n_steps, most_changes=most_changes, tenure=tenure, rng=rng
+        )
+    features = _newton_start(energy, barrier, box, rng)
+    level, height = energy.value(features), _height(barrier, features)
     trail = np.empty((n_steps + 1, n_chains, n_features))
     levels = np.empty((n_steps + 1, n_chains))
-    trail[0], levels[0] = features, level
+    trail[0], levels[0] = features, level + _cost(height)
     gradient = energy.gradient(features)
     site = feature_map.site
     rows = np.arange(n_chains)
     free_at = np.zeros((n_chains, feature_map.sites.dimension), dtype=np.int64)
     waits = tenure + rng.integers(0, 3, size=(n_steps, n_chains))
     for step in range(n_steps):
-        change, target = _best_moves(energy, features, gradient, feature_map, box, most_changes)
+        moves = _best_moves(energy, barrier, height, features, gradient, feature_map, box, most_changes)
+        change = moves.change + _cost(height[:, None] + moves.climb)
         best = np.where(free_at[:, site] > step, change + FORBIDDEN, change).argmin(axis=1)
-        features, gradient = _apply(energy, features, gradient, feature_map, rows, best, target)
-        level = level + change[rows, best]
+        features, gradient = _apply(energy, features, gradient, feature_map, rows, best, moves.target)
+        level, height = level + moves.change[rows, best], height + moves.climb[rows, best]
         free_at[rows, site[best]] = step + 1 + waits[step]
-        trail[step + 1], levels[step + 1] = features, level
+        trail[step + 1], levels[step + 1] = features, level + _cost(height)
     return Visited(trail, levels)
 
 
+def _height(barrier: Energy | None, features: FloatArray) -> FloatArray:
+    """Return how high a barrier is at one point per function, shape (c,); 0 if there is none."""
+    return np.zeros(len(features)) if barrier is None else barrier.constant + barrier.value(features)
+
+
+def _cost(height: FloatArray) -> FloatArray:
+    """Return what it costs to be beyond a barrier (Q21)."""
+    cost: FloatArray = BARRIER_COST * np.maximum(height, 0.0)
+    return cost
+
+
 def _search_bits(
-    energy: Energy, *, n_steps: int, most_changes: IntArray, tenure: int, rng: np.random.Generator
+    energy: Energy,
+    barrier: Energy | None,
+    *,
+    n_steps: int,
+    most_changes: IntArray,
+    tenure: int,
+    rng: np.random.Generator,
 ) -> Visited:
     """Return what the same search visits where every site has two states: a few array operations a step."""
     shape = energy.field.shape
@@ -114,22 +106,30 @@ def _search_bits(
     trail, levels = np.zeros((n_steps + 1, *shape)), np.zeros((n_steps + 1, shape[0]))
     free_at, n_changed = np.zeros(shape, dtype=np.int64), np.zeros(shape[0], dtype=np.int64)
     waits = tenure + rng.integers(0, 3, size=(n_steps, shape[0]))
+    height = _height(barrier, np.zeros(shape))
+    climb = None if barrier is None else barrier.field + barrier.radial[:, None]
+    levels[0] = _cost(height)
     for step in range(n_steps):
         is_full = (n_changed >= most_changes)[:, None] & (sign > 0)
-        best = (change + FORBIDDEN * (free_at > step) + 3 * FORBIDDEN * is_full).argmin(axis=1)
+        costly = change if climb is None else change + _cost(height[:, None] + climb)
+        best = (costly + FORBIDDEN * (free_at > step) + 3 * FORBIDDEN * is_full).argmin(axis=1)
         level = level + change[rows, best]
+        height = height if climb is None else height + climb[rows, best]
         turned = sign[rows, best]
-        change[rows, best] *= -1
         sign[rows, best] = -turned
         n_changed += turned.astype(np.int64)
-        if energy.coupling is not None:
-            change += sign * energy.coupling[rows, best] * turned[:, None]
+        for function, moves in ((energy, change), (barrier, climb)):
+            if function is None or moves is None:
+                continue
+            moves[rows, best] *= -1
+            if function.coupling is not None:
+                moves += sign * function.coupling[rows, best] * turned[:, None]
         free_at[rows, best] = step + 1 + waits[step]
-        trail[step + 1], levels[step + 1] = (1 - sign) / 2, level
+        trail[step + 1], levels[step + 1] = (1 - sign) / 2, level + _cost(height)
     return Visited(trail, levels)
 
 
-def _newton_start(energy: Energy, box: Box, rng: np.random.Generator) -> FloatArray:
+def _newton_start(energy: Energy, barrier: Energy | None, box: Box, rng: np.random.Generator) -> FloatArray:
     """Return the centre with numeric sites near the minimum of their quadratic, where that is lower."""
     n_chains, n_features = energy.field.shape
     p, start = energy.n_choices, np.zeros((n_chains, n_features))
@@ -148,11 +148,11 @@ def _newton_start(energy: Energy, box: Box, rng: np.random.Generator) -> FloatAr
         spread = (vectors / np.maximum(np.abs(values), 1e-9)[:, None, :]) @ vectors.transpose(0, 2, 1)
         minimum = -(spread @ slope[:, :, None])[:, :, 0]
         minima = [minimum, _rounded_in_turn(minimum, spread, box, rng)]
-    lowest = np.zeros(n_chains)
+    lowest = _cost(_height(barrier, start))
     for minimum in minima:
         other = start.copy()
         other[:, p:] = box.snap(minimum)
-        level = energy.value(other)
+        level = energy.value(other) + _cost(_height(barrier, other))
         start = np.where((level < lowest)[:, None], other, start)
         lowest = np.minimum(level, lowest)
     return start
@@ -185,24 +185,40 @@ def _rounded_in_turn(
     return z
 
 
+@dataclass(frozen=True, eq=False)
+class _Moves:
+    """The best move of each feature: how energy and barrier change, (c, f); numeric targets, (c, q)."""
+
+    change: FloatArray
+    climb: FloatArray
+    target: FloatArray
+
+
 def _best_moves(
     energy: Energy,
+    barrier: Energy | None,
+    height: FloatArray,
     features: FloatArray,
     gradient: FloatArray,
     feature_map: FeatureMap,
     box: Box,
     most_changes: IntArray,
-) -> tuple[FloatArray, FloatArray]:
-    """Return the energy change of the best move of each feature and the numeric values they lead to.
+) -> _Moves:
+    """Return the best move of each feature.
 
     The move of a {0,1} feature is to switch it (switching off another one of its site); that of a numeric one
     goes to the minimum along its line, or to a neighbour.
     """
     p = energy.n_choices
-    change = np.empty_like(features)
+    change, climb = np.empty_like(features), np.zeros_like(features)
     target = features[:, p:]
+    slopes = None if barrier is None else barrier.gradient(features)
     if p:
-        change[:, :p] = _choice_changes(energy, features[:, :p], gradient[:, :p], feature_map, most_changes)
+        is_full = _is_full(features[:, :p], feature_map, most_changes)
+        change[:, :p] = _choice_changes(energy, features[:, :p], gradient[:, :p], feature_map)
+        change[:, :p] = np.where(is_full, 3 * FORBIDDEN, change[:, :p])
+        if barrier is not None and slopes is not None:
+            climb[:, :p] = _choice_changes(barrier, features[:, :p], slopes[:, :p], feature_map)
     if p < features.shape[1]:
         z = features[:, p:]
         bend = energy.curvature + energy.radial[:, None]
@@ -213,27 +229,39 @@ def _best_moves(
         candidates = np.stack([box.snap(lowest), box.snap(z + step), box.snap(z - step)])
         rise = slope * (candidates - z) + bend * (candidates**2 - z**2)
         rise = np.where(np.abs(candidates - z) < 1e-12, FORBIDDEN, rise)
-        pick = rise.argmin(axis=0)[None]
+        higher = np.zeros_like(rise)
+        if barrier is not None and slopes is not None:
+            bend = barrier.curvature + barrier.radial[:, None]
+            higher = slopes[:, p:] * (candidates - z) + bend * (candidates**2 - z**2)
+        pick = (rise + _cost(height[:, None] + higher)).argmin(axis=0)[None]
         change[:, p:] = np.take_along_axis(rise, pick, axis=0)[0]
+        climb[:, p:] = np.take_along_axis(higher, pick, axis=0)[0]
         target = np.take_along_axis(candidates, pick, axis=0)[0]
-    return change, target
+    return _Moves(change, climb, target)
+
+
+def _is_full(on: FloatArray, feature_map: FeatureMap, most_changes: IntArray) -> NDArray[np.bool_]:
+    """Return which switches would change one site too many, shape (c, p)."""
+    site = feature_map.choice_site
+    has_change = np.zeros((len(on), feature_map.sites.dimension), dtype=bool)
+    row, column = np.nonzero(on > 0)
+    has_change[row, site[column]] = True
+    is_full: NDArray[np.bool_] = (has_change.sum(axis=1) >= most_changes)[:, None] & ~has_change[:, site]
+    return is_full
 
 
 def _choice_changes(
-    energy: Energy, on: FloatArray, gradient: FloatArray, feature_map: FeatureMap, most_changes: IntArray
+    energy: Energy, on: FloatArray, gradient: FloatArray, feature_map: FeatureMap
 ) -> FloatArray:
+    """Return how a function changes with each switch, shape (c, p)."""
     rise = gradient + energy.radial[:, None]
     is_on = on > 0
     # What the site's present choice contributes: zero at the centre.
     site = feature_map.choice_site
     by_site = np.zeros((len(on), feature_map.sites.dimension))
-    has_change = np.zeros_like(by_site, dtype=bool)
     row, column = np.nonzero(is_on)
     by_site[row, site[column]] = rise[row, column]
-    has_change[row, site[column]] = True
-    change = np.where(is_on, -rise, rise - by_site[:, site])
-    is_full = has_change.sum(axis=1) >= most_changes
-    changes: FloatArray = np.where(is_full[:, None] & ~has_change[:, site], 3 * FORBIDDEN, change)
+    changes: FloatArray = np.where(is_on, -rise, rise - by_site[:, site])
     return changes
 
 

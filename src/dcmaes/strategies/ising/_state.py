@@ -46,6 +46,8 @@ class IsingState:
         Which sites must not change, learned from ties.
     variances : array of shape (7,)
         Hyper-parameters of the regression, by component.
+    barrier_variances : array of shape (7,)
+        Those of the regression on how far points are beyond the constraints.
     scales : array of shape (3,)
         Hyper-parameters of the model of all orders.
     low_share : int
@@ -68,6 +70,7 @@ class IsingState:
     reach: float
     blame: Blame
     variances: FloatArray
+    barrier_variances: FloatArray
     scales: FloatArray
     low_share: int
     window: int
@@ -109,6 +112,11 @@ class IsingState:
     def model(self) -> Regression:
         """The regression on them."""
         return self.neighbourhood.regression(LOW_SHARES[self.low_share], self.variances)
+
+    @cached_property
+    def barrier(self) -> Regression | None:
+        """The regression on how far they are beyond the constraints; None if few or none are."""
+        return self.neighbourhood.barrier(self.barrier_variances)
 
     @cached_property
     def foresight(self) -> float:

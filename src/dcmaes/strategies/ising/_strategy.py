@@ -81,6 +81,7 @@ class IsingSearch:
             ),
             blame=Blame.none(sites.dimension),
             variances=np.array(FIRST_VARIANCES),
+            barrier_variances=np.array(FIRST_VARIANCES),
             scales=np.array(FIRST_SCALES),
             low_share=FIRST_LOW_SHARE,
             window=self.window or _default_window(sites),
@@ -129,6 +130,7 @@ class IsingSearch:
             reach=max(SMALLEST_REACH, d / 4),
             blame=Blame.none(d),
             variances=np.array(FIRST_VARIANCES),
+            barrier_variances=np.array(FIRST_VARIANCES),
             idle=0,
             run=state.run + 1,
         )
