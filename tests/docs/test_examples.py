@@ -53,7 +53,13 @@ def pairs_are_known(text):
     return is_exact and number_after("found:", text) < number_after("at random:", text) / 4
 
 
+def van_is_full(text):
+    found, best = number_after("found:", text), number_after("best possible:", text)
+    return 0.95 * best < found <= best and number_after("too heavy:", text) < 150
+
+
 CLAIMS = {
+    "load_a_van.py": van_is_full,
     "assign_frequencies.py": pairs_are_known,
     "tune_model.py": tuning_helps,
     "select_features.py": features_are_found,

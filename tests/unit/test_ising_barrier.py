@@ -1,5 +1,6 @@
 """Constraints: points beyond them are told apart, learned from, and avoided."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -9,7 +10,7 @@ from dcmaes.models import Energy, FeatureMap, Regression
 from dcmaes.space import Categorical, Integer, Space
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies.ising import IsingSearch
-from dcmaes.strategies.ising._barrier import barrier, beyond_constraints
+from dcmaes.strategies.ising._barrier import beyond_constraints, limit_of
 from dcmaes.strategies.ising._box import Box
 from dcmaes.strategies.ising._constants import BARRIER_COST, FIRST_VARIANCES
 from dcmaes.strategies.ising._search import search
@@ -39,7 +40,7 @@ def test_a_linear_limit_is_learned_from_what_is_beyond_it(seed):
     every = Regression(features, 20, np.arange(20), np.zeros(120), np.ones(120), variances)
     excess = np.maximum(height, 0.0)
     for _ in range(10):
-        model = barrier(every, excess)
+        model = limit_of(every, excess)
         every = Regression(
             features, 20, np.arange(20), np.zeros(120), np.ones(120), model.improved_variances()
         )
@@ -57,8 +58,8 @@ def test_a_linear_limit_is_learned_from_what_is_beyond_it(seed):
 def test_few_points_beyond_make_no_barrier():
     features, height = linear_limit(50, 10, 0)
     every = Regression(features, 10, np.arange(10), height, np.ones(50), np.array(FIRST_VARIANCES))
-    assert barrier(every, np.where(np.arange(50) < 3, 1.0, 0.0)) is None
-    assert barrier(every, np.where(np.arange(50) < 4, 1.0, 0.0)) is not None
+    assert limit_of(every, np.where(np.arange(50) < 3, 1.0, 0.0)) is None
+    assert limit_of(every, np.where(np.arange(50) < 4, 1.0, 0.0)) is not None
 
 
 def random_energy(rng, p, q, site):
@@ -136,6 +137,23 @@ def test_infeasible_points_say_nothing_of_the_values():
     is_feasible = state.memory.violation[state.neighbourhood.row] == 0
     assert (state.neighbourhood.is_allowed == is_feasible).all()
     assert len(state.model.targets) == is_feasible.sum()
+
+
+def test_violations_that_no_regression_explains_count_as_high_values():
+    _, state, _, _ = knapsack_state(200)
+    rng = np.random.default_rng(0)
+    memory = state.memory
+    violation = np.where(memory.violation > 0, rng.exponential(size=200), 0.0)[rng.permutation(200)]
+    strategy = IsingSearch()
+    fresh = strategy.init(state.sites, Evaluations.empty(30), 1000, rng)
+    vague = strategy.update(fresh, Evaluations(memory.x, memory.value, violation))
+    assert vague.limit is not None
+    assert vague.barrier is None
+    assert vague.neighbourhood.is_allowed.all()
+    # It is known again once it explains them.
+    clear = replace(vague, barrier_variances=state.barrier_variances)
+    assert clear.barrier is not None
+    assert not clear.neighbourhood.is_allowed.all()
 
 
 def test_a_state_with_a_barrier_survives_being_saved():

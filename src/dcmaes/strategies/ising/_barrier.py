@@ -35,7 +35,7 @@ def beyond_constraints(violation: FloatArray) -> FloatArray:
     return excess
 
 
-def barrier(every: Regression, excess: FloatArray) -> Regression | None:
+def limit_of(every: Regression, excess: FloatArray) -> Regression | None:
     """Return a regression on how far points are beyond the constraints; of others, only that they are not.
 
     Parameters

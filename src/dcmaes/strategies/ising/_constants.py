@@ -64,6 +64,8 @@ FEWEST_BEYOND, LARGEST_EXCESS = 4, 5.0
 # How often it is decided which feasible points count, at most; those that do until they are predicted to be
 # this far below the limit (Q20).
 N_CENSORED, SLACK = 5, 0.1
+# The regression on violations is not used while it takes more than this variance for noise.
+VAGUE = 0.15
 # What it costs a function to be beyond the limit, for each unit of that (Q21).
 BARRIER_COST = 100.0
 # A run is over after PATIENCE + PATIENCE_BY_FEATURE * features evaluations without improvement.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models import FeatureMap, Regression
 from dcmaes.strategies._protocol import Evaluations
-from dcmaes.strategies.ising._barrier import barrier, beyond_constraints
+from dcmaes.strategies.ising._barrier import beyond_constraints, limit_of
 from dcmaes.strategies.ising._constants import (
     CLOSE,
     FAR_TARGET,
@@ -87,6 +87,11 @@ class Neighbourhood:
             excess=beyond_constraints(used.violation),
         )
 
+    @property
+    def regardless(self) -> Neighbourhood:
+        """The same with infeasible points taken for points of high value."""
+        return replace(self, excess=np.zeros(len(self.excess))) if self.excess.any() else self
+
     @cached_property
     def is_allowed(self) -> NDArray[np.bool_]:
         """Which points are not beyond the constraints, shape (w,)."""
@@ -142,7 +147,7 @@ class Neighbourhood:
             variances=variances,
         )
 
-    def barrier(self, variances: FloatArray) -> Regression | None:
+    def limit(self, variances: FloatArray) -> Regression | None:
         """Return the regression on how far points are beyond the constraints; None if few or none are."""
         if not self.excess.any():
             return None
@@ -154,7 +159,7 @@ class Neighbourhood:
             weights=self.near,
             variances=variances,
         )
-        return barrier(every, self.excess)
+        return limit_of(every, self.excess)
 
     def foresight(self, low_share: float, variances: FloatArray) -> float:
         """Return how well a regression with that share predicts each low, near value from all others (Q9)."""

@@ -18,6 +18,7 @@ from dcmaes.strategies.ising._constants import (
     LOW_SHARES,
     PATIENCE,
     PATIENCE_BY_FEATURE,
+    VAGUE,
     WIDTH_IN_GAPS,
 )
 from dcmaes.strategies.ising._plateau import Blame
@@ -104,19 +105,28 @@ class IsingState:
         return PATIENCE + PATIENCE_BY_FEATURE * self.feature_map.n_features
 
     @cached_property
-    def neighbourhood(self) -> Neighbourhood:
-        """The evaluations nearest to the centre."""
+    def _around(self) -> Neighbourhood:
         return Neighbourhood.around(self.feature_map, self.memory, self.reach, self.window, self.deviation)
+
+    @cached_property
+    def limit(self) -> Regression | None:
+        """The regression on how far points are beyond the constraints; None if few or none are."""
+        return self._around.limit(self.barrier_variances)
+
+    @property
+    def barrier(self) -> Regression | None:
+        """The same if it explains how far they are, else None."""
+        return self.limit if self.barrier_variances[-1] <= VAGUE else None
+
+    @cached_property
+    def neighbourhood(self) -> Neighbourhood:
+        """The evaluations nearest to the centre; without a barrier, infeasible ones count as high values."""
+        return self._around if self.barrier is not None else self._around.regardless
 
     @cached_property
     def model(self) -> Regression:
         """The regression on them."""
         return self.neighbourhood.regression(LOW_SHARES[self.low_share], self.variances)
-
-    @cached_property
-    def barrier(self) -> Regression | None:
-        """The regression on how far they are beyond the constraints; None if few or none are."""
-        return self.neighbourhood.barrier(self.barrier_variances)
 
     @cached_property
     def foresight(self) -> float:

@@ -148,10 +148,9 @@ def _improved(state: IsingState) -> IsingState:
     variances = state.model.improved_variances()
     variances[0] = max(variances[0], SMALLEST_CONSTANT)
     variances[2] = max(variances[2], SMALLEST_CHOICES * variances[1])
-    barrier = state.barrier
-    if barrier is None:
+    if state.limit is None:
         return replace(state, variances=variances)
-    of_barrier = barrier.improved_variances()
+    of_barrier = state.limit.improved_variances()
     of_barrier[0] = max(of_barrier[0], SMALLEST_CONSTANT)
     return replace(state, variances=variances, barrier_variances=of_barrier)
 
