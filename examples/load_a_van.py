@@ -1,7 +1,7 @@
 """Load a van with some of 40 parcels; nobody has weighed them, and only the weighbridge tells the total.
 
-What a parcel pays is not known either, but by the sum on the bill. A load that is too heavy has to be unloaded
-again: the bridge says by how much. So the search learns where the limit is, and keeps to it.
+What a parcel pays is not known either, but by the sum on the bill. A load that is too heavy has to be
+unloaded again: the bridge says by how much. So the search learns where the limit is, and keeps to it.
 """
 
 import numpy as np

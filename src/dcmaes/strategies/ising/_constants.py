@@ -4,6 +4,8 @@
 BATCH = 4
 # Variances of the components before anything is known, in the order of `dcmaes.models.COMPONENTS`.
 FIRST_VARIANCES = (1.0, 0.2, 0.2, 0.2, 0.2, 0.1, 0.01)
+# The same for the regression on violations, which has to show first that it explains them.
+FIRST_BARRIER_VARIANCES = (*FIRST_VARIANCES[:-1], 0.3)
 # The constant is never ruled out: values are standardized only approximately.
 SMALLEST_CONSTANT = 0.1
 # Choices may always differ from each other by so much of what they all have in common (the radial variance):
@@ -65,7 +67,7 @@ FEWEST_BEYOND, LARGEST_EXCESS = 4, 5.0
 # this far below the limit (Q20).
 N_CENSORED, SLACK = 5, 0.1
 # The regression on violations is not used while it takes more than this variance for noise.
-VAGUE = 0.15
+VAGUE = 0.05
 # What it costs a function to be beyond the limit, for each unit of that (Q21).
 BARRIER_COST = 100.0
 # A run is over after PATIENCE + PATIENCE_BY_FEATURE * features evaluations without improvement.

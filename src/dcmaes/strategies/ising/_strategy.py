@@ -14,6 +14,7 @@ from dcmaes.space import Sites
 from dcmaes.strategies._protocol import Evaluations, Known, Summary
 from dcmaes.strategies.ising._constants import (
     BATCH,
+    FIRST_BARRIER_VARIANCES,
     FIRST_LOW_SHARE,
     FIRST_VARIANCES,
     FIRST_WIDTH,
@@ -81,7 +82,7 @@ class IsingSearch:
             ),
             blame=Blame.none(sites.dimension),
             variances=np.array(FIRST_VARIANCES),
-            barrier_variances=np.array(FIRST_VARIANCES),
+            barrier_variances=np.array(FIRST_BARRIER_VARIANCES),
             scales=np.array(FIRST_SCALES),
             low_share=FIRST_LOW_SHARE,
             window=self.window or _default_window(sites),
@@ -130,7 +131,7 @@ class IsingSearch:
             reach=max(SMALLEST_REACH, d / 4),
             blame=Blame.none(d),
             variances=np.array(FIRST_VARIANCES),
-            barrier_variances=np.array(FIRST_VARIANCES),
+            barrier_variances=np.array(FIRST_BARRIER_VARIANCES),
             idle=0,
             run=state.run + 1,
         )
