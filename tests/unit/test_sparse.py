@@ -5,36 +5,17 @@ from itertools import product
 
 import numpy as np
 import pytest
+from sparse_functions import points, random_function, told
 
 from dcmaes import problems
 from dcmaes.models import SparseQuadratic, _selection, annealed, sparse_quadratic
-from dcmaes.models._contrasts import contrast_sites, contrasts
+from dcmaes.models._contrasts import contrasts
 from dcmaes.models._selection import NOISE, _shares
 from dcmaes.space import Categorical, Integer, Space
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies.auto import Auto
 from dcmaes.strategies.mixing import Mixing
 from dcmaes.strategies.sparse import Sparse, next_look
-
-
-def random_function(n_states, n_pairs, seed):
-    """A sum over single sites and some pairs, with random normal coefficients."""
-    rng, d = np.random.default_rng(seed), len(n_states)
-    every = np.stack(np.triu_indices(d, 1), axis=1)
-    pairs = every[np.sort(rng.permutation(len(every))[:n_pairs])]
-    site = contrast_sites(n_states)
-    interacts = np.zeros((d, d), dtype=bool)
-    interacts[pairs[:, 0], pairs[:, 1]] = True
-    upper = rng.standard_normal((len(site), len(site))) * interacts[np.ix_(site, site)]
-    return SparseQuadratic(n_states, pairs, 3.0, rng.standard_normal(len(site)), upper + upper.T)
-
-
-def points(n, n_states, seed):
-    return np.floor(np.random.default_rng(seed).random((n, len(n_states))) * n_states)
-
-
-def told(x, values):
-    return Evaluations(np.atleast_2d(x), np.asarray(values, dtype=float), np.zeros(len(values)))
 
 
 def of_ring(n_values, seed=0, n=30):

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sparse_functions import points, random_function, told
 
 from dcmaes import problems
-from dcmaes.models import SparseQuadratic, sparse_quadratic_by_differences
-from dcmaes.models._contrasts import contrast_sites
+from dcmaes.models import sparse_quadratic_by_differences
 from dcmaes.models._interacting import single_changes
 from dcmaes.optimizer._persistence import dumps, loads
 from dcmaes.space import Space
@@ -24,26 +24,6 @@ class Nothing:
 
     def contains(self, x):
         return np.zeros(len(x), dtype=bool)
-
-
-def random_function(n_states, n_pairs, seed):
-    """A sum over single sites and some pairs, with random normal coefficients."""
-    rng, d = np.random.default_rng(seed), len(n_states)
-    left, right = np.triu_indices(d, 1)
-    some = np.sort(rng.permutation(len(left))[:n_pairs])
-    pairs, site = np.stack([left[some], right[some]], axis=1), contrast_sites(n_states)
-    interacts = np.zeros((d, d), dtype=bool)
-    interacts[pairs[:, 0], pairs[:, 1]] = True
-    upper = rng.standard_normal((len(site), len(site))) * interacts[np.ix_(site, site)]
-    return SparseQuadratic(n_states, pairs, 3.0, rng.standard_normal(len(site)), upper + upper.T)
-
-
-def points(n, n_states, seed):
-    return np.floor(np.random.default_rng(seed).random((n, len(n_states))) * n_states)
-
-
-def told(x, values):
-    return Evaluations(np.atleast_2d(x), np.asarray(values, dtype=float), np.zeros(len(values)))
 
 
 def climbs(function, n_states, n_values, seed):
