@@ -9,7 +9,11 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize(
     ("mark", "file", "n_rows"),
-    [("targets", "targets.txt", 16), ("few evaluations", "few_evaluations.txt", 4)],
+    [
+        ("targets", "targets.txt", 17),
+        ("few evaluations", "few_evaluations.txt", 4),
+        ("constraints", "constraints.txt", 5),
+    ],
 )
 def test_the_table_is_the_measured_one(mark, file, n_rows):
     measured = (ROOT / "benchmarks" / "results" / file).read_text()
