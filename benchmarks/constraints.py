@@ -96,7 +96,8 @@ def by_dcmaes(make, seed, strategy):
         return dc.Outcome(value(x), violation(x))
 
     space = dc.Space({f"x{i}": variable for i, variable in enumerate(variables)})
-    return dc.minimize(objective, space, budget=budget, seed=seed, strategy=strategy).fun
+    result = dc.minimize(objective, space, budget=budget, seed=seed, strategy=strategy)
+    return min((record.value for record in result.history if record.violation <= 0), default=np.inf)
 
 
 def without_model(make, seed):

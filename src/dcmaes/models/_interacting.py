@@ -40,9 +40,10 @@ def sparse_quadratic(x: FloatArray, values: FloatArray, n_states: IntArray) -> S
     """
     every, number = numbered_pairs(len(n_states))
     result = selected_groups([_whole(x, values, n_states, number)], len(n_states) + len(every))
-    if result is None or not result[1]:
+    if result is None:
         return None
-    return explained(every[result[0][len(n_states) :]], x, values, n_states)
+    is_left, has_settled = result
+    return explained(every[is_left[len(n_states) :]], x, values, n_states) if has_settled else None
 
 
 def sparse_quadratic_by_differences(
@@ -66,10 +67,13 @@ def sparse_quadratic_by_differences(
     result = selected_groups(parts, len(n_states) + len(every)) if parts else None
     if result is None:
         return None
-    pairs = every[result[0][len(n_states) :]]
-    if n_enough(pairs, n_states) > len(x):
+    # Whether that has settled is not asked: the values that are left over decide.
+    is_left, _ = result
+    pairs = every[is_left[len(n_states) :]]
+    n_fitted = n_enough(pairs, n_states)
+    if n_fitted > len(x):
         return None
-    some = np.linspace(0, len(x) - 1, n_enough(pairs, n_states)).astype(np.int64)
+    some = np.linspace(0, len(x) - 1, n_fitted).astype(np.int64)
     for _ in range(N_FITS):
         function = explained(pairs, x[some], values[some], n_states)
         if function is None:

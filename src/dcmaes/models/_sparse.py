@@ -120,7 +120,10 @@ def explained(
         residuals = values - function.predict(x)
         if is_exact or float(residuals.var()) > NEARLY * float(values.var()):
             break
-        pairs = np.concatenate([function.pairs, _missed(function, x, residuals)[:n_more]])
+        more = _missed(function, x, residuals)[:n_more]
+        if len(more) == 0:
+            break
+        pairs = np.concatenate([function.pairs, more])
         function, is_exact = least_squares(pairs[np.lexsort(pairs.T[::-1])], x, values, n_states)
     return function if is_exact else None
 
