@@ -40,7 +40,7 @@ def test_a_linear_limit_is_learned_from_what_is_beyond_it(seed):
     every = Regression(features, 20, np.arange(20), np.zeros(120), np.ones(120), variances)
     excess = np.maximum(height, 0.0)
     for _ in range(10):
-        model = limit_of(every, excess)
+        model, _ = limit_of(every, excess)
         every = Regression(
             features, 20, np.arange(20), np.zeros(120), np.ones(120), model.improved_variances()
         )

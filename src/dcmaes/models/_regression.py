@@ -99,6 +99,14 @@ class Regression:
         covariance: FloatArray = self._prior_covariance(features, features) - across @ self.solve(across.T)
         return covariance
 
+    def variance(self, features: FloatArray) -> FloatArray:
+        """Return the posterior variance of the function at features, shape (n, p + q) to (n,)."""
+        across = self._prior_covariance(self.features, features)
+        half = scipy.linalg.solve_triangular(self._factor, across, lower=True, check_finite=False)
+        prior = _variances(features, self.n_choices) @ self._unit_variances
+        variance: FloatArray = np.maximum(prior - (half**2).sum(axis=0), 0.0)
+        return variance
+
     def log_likelihood(self) -> float:
         """Return the logarithm of the marginal likelihood of the targets (Q6)."""
         log_determinant = 2 * np.log(np.diag(self._factor)).sum()
@@ -126,6 +134,11 @@ class Regression:
             np.log(precision / (2 * np.pi)) - (inverse @ self.targets) ** 2 / precision
         ) / 2
         return densities
+
+    def left_out(self) -> tuple[FloatArray, FloatArray]:
+        """Return mean and variance of each target, given all the others, both of shape (w,)."""
+        precision = np.diag(self._inverse)
+        return self.targets - (self._inverse @ self.targets) / precision, 1 / precision
 
     def solve(self, residuals: FloatArray) -> FloatArray:
         """Return the inverse covariance of the data times residuals, shape (w,) or (w, c)."""
@@ -239,6 +252,16 @@ def _covariances(left: FloatArray, right: FloatArray, n_choices: int) -> list[Fl
     pairs = ((choices + lines) ** 2 - choices - curvature) / 2
     radial = np.outer(_rho(left, n_choices), _rho(right, n_choices))
     return [np.ones(choices.shape), radial, choices, lines, curvature, pairs]
+
+
+def _variances(features: FloatArray, n_choices: int) -> FloatArray:
+    """Return the diagonals of `_covariances` of features with themselves, as columns, shape (n, 6)."""
+    choices = (features[:, :n_choices] ** 2).sum(axis=1)
+    squares = features[:, n_choices:] ** 2
+    lines, curvature = squares.sum(axis=1), (squares**2).sum(axis=1)
+    pairs = ((choices + lines) ** 2 - choices - curvature) / 2
+    ones, radial = np.ones(len(features)), _rho(features, n_choices) ** 2
+    return np.stack([ones, radial, choices, lines, curvature, pairs], axis=1)
 
 
 def _rho(features: FloatArray, n_choices: int) -> FloatArray:

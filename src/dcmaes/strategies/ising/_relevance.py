@@ -14,6 +14,7 @@ from dcmaes.strategies._protocol import Evaluations
 from dcmaes.strategies.ising._barrier import beyond_constraints, limit_of
 from dcmaes.strategies.ising._constants import (
     CLOSE,
+    COARSE,
     FAR_TARGET,
     FIRST_LOW_SHARE,
     LARGE_RISE,
@@ -21,6 +22,7 @@ from dcmaes.strategies.ising._constants import (
     LOW_SHARES,
     NEAR,
     NEAR_ENOUGH,
+    SMALLEST_CONSTANT,
     SMALLEST_WEIGHT,
 )
 
@@ -51,7 +53,7 @@ class Neighbourhood:
     smallest_unit : float
         The least rise that may count as low: that of the noise.
     excess : array of shape (w,)
-        How far points are beyond the constraints; 0 for those that are not.
+        How far points are beyond the constraints, or a cliff; 0 for those that are not.
     """
 
     feature_map: FeatureMap
@@ -94,7 +96,7 @@ class Neighbourhood:
 
     @cached_property
     def is_allowed(self) -> NDArray[np.bool_]:
-        """Which points are not beyond the constraints, shape (w,)."""
+        """Which points are not beyond, shape (w,)."""
         is_allowed: NDArray[np.bool_] = self.excess == 0
         return is_allowed
 
@@ -131,24 +133,67 @@ class Neighbourhood:
 
     def _known(self, low_share: float, variances: FloatArray) -> Regression:
         """Return the regression on the evaluations that are allowed and not far off in value."""
-        steepness = self.steepness(low_share)
-        used = (np.abs(steepness) <= LARGE_RISE) & self.is_allowed
-        steepness = steepness[used]
-        # Near the centre and close in value: (Q8)
-        weights = self.count[used] * self.near[used] / (1 + steepness**2) ** 2
-        share = weights / weights.sum()
-        deviation = steepness - share @ steepness
+        targets, weights, used = self._standardized(low_share)
         return Regression(
             features=self.features[used],
             n_choices=self.feature_map.n_choices,
             site=self.feature_map.site,
-            targets=deviation / (float(np.sqrt(share @ deviation**2)) or 1.0),
-            weights=np.maximum(weights, SMALLEST_WEIGHT),
+            targets=targets[used],
+            weights=np.maximum(weights[used], SMALLEST_WEIGHT),
             variances=variances,
         )
 
+    def _standardized(self, low_share: float) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+        """Return values with mean 0 and variance 1, their weights, and which are regressed on, each (w,)."""
+        steepness = self.steepness(low_share)
+        used = (np.abs(steepness) <= LARGE_RISE) & self.is_allowed
+        # Near the centre and close in value: (Q8)
+        weights = np.where(used, self.count * self.near / (1 + np.where(used, steepness, 0.0) ** 2) ** 2, 0.0)
+        share = weights[used] / weights[used].sum()
+        mean = share @ steepness[used]
+        deviation = steepness - mean
+        size = float(np.sqrt(share @ deviation[used] ** 2)) or 1.0
+        return deviation / size, weights, used
+
+    def improved(self, low_share: float, variances: FloatArray) -> FloatArray:
+        """Return variances of higher likelihood."""
+        return _with_constant(self._known(low_share, variances).improved_variances())
+
+    def surprise(self, low_share: float, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return how far values are above what all others let expect, (w,), and in standard deviations, (w,).
+
+        Deviations are those of the function and of noise that does not grow with the value.
+        """
+        targets, _, used = self._standardized(low_share)
+        known = self._known(low_share, variances)
+        surprise = targets - known.predict(self.features)
+        variance = known.variance(self.features)
+        left_out, doubt = known.left_out()
+        surprise[used] = targets[used] - left_out
+        variance[used] = np.maximum(doubt - variances[-1] / known.weights, 0.0)
+        return surprise, surprise / np.sqrt(variance + variances[-1] + COARSE**2)
+
     def limit(self, variances: FloatArray) -> Regression | None:
-        """Return the regression on how far points are beyond the constraints; None if few or none are."""
+        """Return the regression on how far points are beyond; None if few or none are."""
+        found = self._limit(variances)
+        return None if found is None else found[0]
+
+    def improved_limit(self, variances: FloatArray) -> FloatArray:
+        """Return variances of higher likelihood for that regression; the same if there is none."""
+        limit = self.limit(variances)
+        return variances if limit is None else _with_constant(limit.improved_variances())
+
+    def height(self, variances: FloatArray) -> FloatArray:
+        """Return how far beyond all others let expect each point to be, shape (w,); 0 if few or none are."""
+        found = self._limit(variances)
+        if found is None:
+            return np.zeros(len(self.rise))
+        limit, is_used = found
+        height = limit.predict(self.features)
+        height[is_used] = limit.left_out()[0]
+        return height
+
+    def _limit(self, variances: FloatArray) -> tuple[Regression, NDArray[np.bool_]] | None:
         if not self.excess.any():
             return None
         every = Regression(
@@ -174,6 +219,11 @@ class Neighbourhood:
         # Densities of standardized values are compared in one unit: that of the first share.
         unit = float(np.ptp(targets)) / max(float(np.ptp(first[judged])), 1e-12)
         return float(densities.mean() + np.log(max(unit, 1e-12)))
+
+
+def _with_constant(variances: FloatArray) -> FloatArray:
+    """Return variances that do not rule out the constant."""
+    return np.concatenate([[max(float(variances[0]), SMALLEST_CONSTANT)], variances[1:]])
 
 
 def rises(memory: Evaluations) -> FloatArray:

@@ -13,6 +13,7 @@ from dcmaes._validation import FloatArray
 from dcmaes.models import FeatureMap, Regression
 from dcmaes.space import Sites
 from dcmaes.strategies._protocol import Evaluations
+from dcmaes.strategies.ising._cliff import find_cliff
 from dcmaes.strategies.ising._constants import (
     DOUBT_IN_ERRORS,
     LOW_SHARES,
@@ -48,7 +49,9 @@ class IsingState:
     variances : array of shape (7,)
         Hyper-parameters of the regression, by component.
     barrier_variances : array of shape (7,)
-        Those of the regression on how far points are beyond the constraints.
+        Those of the regression on how far points are beyond the constraints, or a cliff.
+    cliff : str
+        What tells how far points are beyond a cliff: VALUES, SURPRISES or SIDES; empty if there is none.
     scales : array of shape (3,)
         Hyper-parameters of the model of all orders.
     low_share : int
@@ -72,6 +75,7 @@ class IsingState:
     blame: Blame
     variances: FloatArray
     barrier_variances: FloatArray
+    cliff: str
     scales: FloatArray
     low_share: int
     window: int
@@ -105,23 +109,28 @@ class IsingState:
         return PATIENCE + PATIENCE_BY_FEATURE * self.feature_map.n_features
 
     @cached_property
-    def _around(self) -> Neighbourhood:
-        return Neighbourhood.around(self.feature_map, self.memory, self.reach, self.window, self.deviation)
+    def around(self) -> Neighbourhood:
+        """The evaluations nearest to the centre, those beyond the constraints or a cliff told apart."""
+        around = Neighbourhood.around(self.feature_map, self.memory, self.reach, self.window, self.deviation)
+        if not self.cliff:
+            return around
+        found = find_cliff(around, LOW_SHARES[self.low_share], self.variances)
+        return around if found is None else found[0].told_apart(around, self.cliff)
 
     @cached_property
     def limit(self) -> Regression | None:
-        """The regression on how far points are beyond the constraints; None if few or none are."""
-        return self._around.limit(self.barrier_variances)
+        """The regression on how far points are beyond the constraints or a cliff; None if few or none are."""
+        return self.around.limit(self.barrier_variances)
 
     @property
     def barrier(self) -> Regression | None:
-        """The same if it explains how far they are, else None."""
-        return self.limit if self.barrier_variances[-1] <= VAGUE else None
+        """The same if it tells which points are beyond, else None."""
+        return self.limit if self.cliff or self.barrier_variances[-1] <= VAGUE else None
 
     @cached_property
     def neighbourhood(self) -> Neighbourhood:
-        """The evaluations nearest to the centre; without a barrier, infeasible ones count as high values."""
-        return self._around if self.barrier is not None else self._around.regardless
+        """The same; without a barrier, infeasible points count as points of high value."""
+        return self.around if self.barrier is not None else self.around.regardless
 
     @cached_property
     def model(self) -> Regression:

@@ -83,6 +83,7 @@ class IsingSearch:
             blame=Blame.none(sites.dimension),
             variances=np.array(FIRST_VARIANCES),
             barrier_variances=np.array(FIRST_BARRIER_VARIANCES),
+            cliff="",
             scales=np.array(FIRST_SCALES),
             low_share=FIRST_LOW_SHARE,
             window=self.window or _default_window(sites),
@@ -132,6 +133,7 @@ class IsingSearch:
             blame=Blame.none(d),
             variances=np.array(FIRST_VARIANCES),
             barrier_variances=np.array(FIRST_BARRIER_VARIANCES),
+            cliff="",
             idle=0,
             run=state.run + 1,
         )

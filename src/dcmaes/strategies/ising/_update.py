@@ -10,6 +10,7 @@ from dcmaes._validation import FloatArray
 from dcmaes.models import Regression
 from dcmaes.strategies._protocol import Evaluations
 from dcmaes.strategies.ising._candidates import all_orders, has_all_orders
+from dcmaes.strategies.ising._cliff import judge_cliff
 from dcmaes.strategies.ising._constants import (
     BATCH,
     GAIN_IN_DEVIATIONS,
@@ -135,7 +136,7 @@ def _refit(state: IsingState) -> IsingState:
     n_steps = 4 if state.n_seen < 100 else 2
     for _ in range(n_steps):
         state = _improved(state)
-    state = _judged_share(state)
+    state = _judged_cliff(_judged_share(state))
     if has_all_orders(state):
         model = all_orders(state)
         for _ in range(n_steps):
@@ -150,8 +151,7 @@ def _improved(state: IsingState) -> IsingState:
     variances[2] = max(variances[2], SMALLEST_CHOICES * variances[1])
     if state.limit is None:
         return replace(state, variances=variances)
-    of_barrier = state.limit.improved_variances()
-    of_barrier[0] = max(of_barrier[0], SMALLEST_CONSTANT)
+    of_barrier = state.around.improved_limit(state.barrier_variances)
     return replace(state, variances=variances, barrier_variances=of_barrier)
 
 
@@ -165,9 +165,26 @@ def _judged_share(state: IsingState) -> IsingState:
     return changed if changed.foresight > state.foresight else state
 
 
+def _judged_cliff(state: IsingState) -> IsingState:
+    """Return the state with values beyond a cliff told apart, where a regression tells which they are."""
+    # Values of numbers rise without bounds and have gaps of all sizes; constraints tell more than cliffs.
+    has_numbers = len(state.feature_map.numeric) > 0
+    if has_numbers or state.is_noisy or (state.memory.violation > 0).any():
+        return state
+    around = replace(state, cliff="").neighbourhood
+    found = judge_cliff(around, LOW_SHARES[state.low_share], state.variances)
+    if found is None:
+        return replace(state, cliff="")
+    return replace(
+        state, cliff=found.how, variances=found.variances, barrier_variances=found.barrier_variances
+    )
+
+
 def wide_model(state: IsingState) -> Regression:
     """Return a regression in which also values far above the best count: what is asked is who interacts."""
-    model = state.neighbourhood.regression(LOW_SHARES[-1], state.variances)
+    # Also who interacts in a penalty.
+    around = replace(state, cliff="").neighbourhood
+    model = around.regression(LOW_SHARES[-1], state.variances)
     for _ in range(WIDE_STEPS):
         model = replace(model, variances=model.improved_variances())
     return model

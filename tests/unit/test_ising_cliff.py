@@ -1,0 +1,167 @@
+"""Cliffs: values beyond them are told apart from the others, learned from, and avoided."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dcmaes as dc
+from dcmaes.models import Regression
+from dcmaes.strategies import Evaluations
+from dcmaes.strategies.ising import IsingSearch
+from dcmaes.strategies.ising._barrier import limit_of
+from dcmaes.strategies.ising._cliff import SIDES, SURPRISES, VALUES, find_cliff
+from dcmaes.strategies.ising._constants import FIRST_VARIANCES, LOW_SHARES
+
+K = 30
+
+
+class Knapsack:
+    """Thirty things, of which about two fifths of the weight may be taken; too much is punished."""
+
+    def __init__(self, seed, penalty):
+        rng = np.random.default_rng(seed)
+        self.weight, self.worth = rng.integers(1, 10, K), rng.integers(1, 10, K)
+        self.limit = 0.4 * self.weight.sum()
+        self.penalty = penalty
+
+    def excess(self, x):
+        return np.maximum(np.asarray(x) @ self.weight - self.limit, 0.0)
+
+    def __call__(self, x):
+        value, excess = -(np.asarray(x) @ self.worth).astype(float), self.excess(x)
+        return np.where(excess > 0, self.penalty(value, excess), value)
+
+
+PENALTIES = {
+    "added, with a jump": lambda value, excess: value + 300 + 10 * excess,
+    "instead of the value": lambda value, excess: 100 + 10 * excess,
+    "a constant": lambda value, excess: np.full_like(value, 1000.0),
+}
+
+
+def told(values_of, n, seed, share=0.4):
+    """Return the state of a search after n random points, with these."""
+    rng = np.random.default_rng(seed)
+    x = (rng.random((n, K)) < share).astype(float)
+    strategy = IsingSearch()
+    state = strategy.init(dc.Space.binary(K).sites, Evaluations.empty(K), 1000, rng)
+    # In parts, because variances are improved and cliffs looked for once for each.
+    for part in np.array_split(x, 10):
+        state = strategy.update(state, Evaluations(part, values_of(part), np.zeros(len(part))))
+    return strategy, state
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("seed", range(5))
+def test_points_beyond_the_limit_are_told_apart(penalty, seed):
+    problem = Knapsack(seed, PENALTIES[penalty])
+    _, state = told(problem, 150, seed)
+    assert state.cliff in (VALUES, SURPRISES, SIDES)
+    is_beyond = problem.excess(state.memory.x[state.around.row]) > 0
+    assert (state.around.is_allowed == ~is_beyond).mean() > 0.95
+    assert state.barrier is not None
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_quadratics_have_no_cliff(seed):
+    matrix = np.random.default_rng(seed).normal(size=(K, K))
+    _, state = told(lambda x: ((x @ matrix) * x).sum(axis=1), 150, seed)
+    assert state.cliff == ""
+    assert state.barrier is None
+    assert state.around.is_allowed.all()
+
+
+def test_jumps_that_nothing_explains_are_no_cliff():
+    rng = np.random.default_rng(0)
+    worth = rng.integers(1, 10, K)
+    _, state = told(lambda x: -(x @ worth) + 1000.0 * (rng.random(len(x)) < 0.5), 150, 0)
+    # They are seen, but no regression tells which points are beyond.
+    assert find_cliff(state.around, LOW_SHARES[state.low_share], state.variances) is not None
+    assert state.cliff == ""
+
+
+@pytest.mark.parametrize("penalty", ["added, with a jump", "instead of the value"])
+def test_proposals_keep_within_the_limit_where_values_tell_how_far(penalty):
+    within, without = kept(PENALTIES[penalty])
+    assert within > 0.9
+    assert without < 0.1
+
+
+def test_proposals_keep_within_the_limit_more_often_where_only_the_side_is_told():
+    within, without = kept(PENALTIES["a constant"])
+    assert within > 2 * without
+
+
+def kept(penalty):
+    """Return what share of proposals is feasible over five seeds, with and without knowing of the cliff."""
+    within, without = [], []
+    for seed in range(5):
+        problem = Knapsack(seed, penalty)
+        strategy, state = told(problem, 150, seed)
+        for one, feasible in ((state, within), (replace(state, cliff=""), without)):
+            x = strategy.sample(one, 40, np.random.default_rng(seed), Nothing())
+            feasible.append((problem.excess(x) == 0).mean())
+    return np.mean(within), np.mean(without)
+
+
+class Nothing:
+    """Nothing is known."""
+
+    pending = np.empty((0, K))
+
+    def contains(self, x):
+        return np.zeros(len(x), dtype=bool)
+
+
+def test_noise_constraints_and_numbers_leave_cliffs_alone():
+    problem = Knapsack(0, PENALTIES["added, with a jump"])
+    _, state = told(problem, 150, 0)
+    memory, strategy, rng = state.memory, IsingSearch(), np.random.default_rng(0)
+    first = strategy.init(state.sites, Evaluations.empty(K), 1000, rng)
+    violation = np.where(np.arange(150) == 3, np.inf, 0.0)
+    failed = strategy.update(first, Evaluations(memory.x, memory.value, violation))
+    assert failed.cliff == ""
+    noisy = replace(first, squares=1.0, degrees=1)
+    assert strategy.update(noisy, Evaluations(memory.x, memory.value, np.zeros(150))).cliff == ""
+    assert strategy.update(first, Evaluations(memory.x, memory.value, np.zeros(150))).cliff != ""
+    integers = dc.Space.integers(K, 0, 4).sites
+    first = strategy.init(integers, Evaluations.empty(K), 1000, rng)
+    assert strategy.update(first, Evaluations(memory.x, memory.value, np.zeros(150))).cliff == ""
+
+
+def test_a_new_run_looks_for_cliffs_afresh():
+    strategy, state = told(Knapsack(0, PENALTIES["added, with a jump"]), 150, 0)
+    assert strategy.restart(state, np.random.default_rng(0)).cliff == ""
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sides_are_learned_where_nothing_else_is_told(seed):
+    problem = Knapsack(seed, PENALTIES["a constant"])
+    rng = np.random.default_rng(seed)
+    x, unseen = (rng.random((2, 200, K)) < 0.4).astype(float)
+    every = Regression(x, K, np.arange(K), np.zeros(200), np.ones(200), np.array(FIRST_VARIANCES))
+    sides = (problem.excess(x) > 0).astype(float)
+    limit, is_used = limit_of(every, sides)
+    assert 0 < is_used.sum() <= 200
+    distance = (unseen @ problem.weight - problem.limit) / problem.weight.mean()
+    is_clear = np.abs(distance) > 1
+    assert ((limit.predict(unseen) > 0) == (distance > 0))[is_clear].mean() > 0.9
+
+
+def test_what_is_known_without_a_value_is_as_if_it_were_never_told():
+    rng = np.random.default_rng(0)
+    features = np.concatenate([rng.integers(0, 2, (20, 4)), rng.normal(size=(20, 2))], axis=1)
+    variances = np.array([1.0, 0.3, 0.5, 0.4, 0.2, 0.3, 0.05])
+    model = Regression(features, 4, np.arange(6), rng.normal(size=20), rng.random(20) + 0.5, variances)
+    # Variances are in units of the data, so the units of all data are kept.
+    unit = model._unit_variances
+    mean, variance = model.left_out()
+    for i in range(20):
+        others = model.of_data(np.arange(20) != i)
+        others.__dict__["_unit_variances"] = unit
+        assert mean[i] == pytest.approx(others.predict(features[i : i + 1])[0])
+        own = variances[-1] / model.weights[i]
+        assert variance[i] == pytest.approx(others.variance(features[i : i + 1])[0] + own, rel=1e-6)
+    unseen = np.concatenate([rng.integers(0, 2, (7, 4)), rng.normal(size=(7, 2))], axis=1)
+    assert model.variance(unseen) == pytest.approx(np.diag(model.covariance(unseen)), abs=1e-12)
