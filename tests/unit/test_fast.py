@@ -9,12 +9,13 @@ import pytest
 
 import dcmaes as dc
 from dcmaes._compiled import Loop, ready
+from dcmaes.distributions import Ising, _heat_bath
 from dcmaes.models import Energy, FeatureMap
 from dcmaes.strategies.ising import _search
 from dcmaes.strategies.ising._box import Box
 from dcmaes.strategies.ising._search import search
 
-LOOPS = [(_search, "_STEP"), (_search, "_WALK_BITS")]
+LOOPS = [(_search, "_STEP"), (_search, "_WALK_BITS"), (_heat_bath, "_REDRAW")]
 SPACES = {
     "bits": dc.Space.binary(24),
     "integers": dc.Space.integers(9, 0, 20),
@@ -94,6 +95,30 @@ def test_a_compiled_search_visits_the_same(kind, has_coupling, has_barrier, use)
         assert plain.features.tobytes() == compiled.features.tobytes()
         assert plain.energy.tobytes() == compiled.energy.tobytes()
         assert plain_luck == compiled_luck
+
+
+@pytest.mark.parametrize("dimension", [21, 40])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_compiled_heat_bath_draws_the_same(dimension, seed, use):
+    rng = np.random.default_rng(seed)
+    half = rng.normal(size=(dimension, dimension)) / dimension
+    law = Ising(rng.normal(size=dimension), np.triu(half, 1) + np.triu(half, 1).T)
+    runs = []
+    for version in ("plain", "compiled"):
+        use(version)
+        runs.append(law.simulate(100, np.random.default_rng(seed), n_chains=int(1 + 2 ** (seed + 1))))
+    assert np.array_equal(runs[0].samples, runs[1].samples)
+    assert np.array_equal(runs[0].r_hat, runs[1].r_hat)
+
+
+def test_a_compiled_sweep_takes_arrays_of_any_layout(use):
+    rng = np.random.default_rng(0)
+    coupling = np.zeros((20, 20))
+    coupling.setflags(write=False)
+    states, uniforms = np.asfortranarray(np.zeros((20, 6))), rng.random((6, 20)).T
+    use("compiled")
+    _heat_bath.sweep(states, uniforms, np.zeros(20), coupling)
+    assert np.array_equal(states, uniforms < 0.5)
 
 
 def function_of(space, seed):
