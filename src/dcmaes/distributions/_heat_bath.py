@@ -37,7 +37,8 @@ def _load_redraw() -> _Redraw:
     return redraw
 
 
-# Rounds are sites: each is made about 9 microseconds shorter, and loading takes half a second.
+# Rounds are sites: each is made about 5 microseconds shorter, and loading takes 0.3 to 0.5 seconds
+# (benchmarks/fast.py).
 _REDRAW: Loop[_Redraw] = Loop(_redraw, _load_redraw, n_plain=50_000)
 
 
