@@ -29,6 +29,8 @@ def test_runs_from_start_to_end_and_costs_are_the_measured_ones():
         savings(f"`ising`, {name}, 3,000 evaluations") for name in ("64 bits", "20 integers")
     )
     assert f"computed {bits} (64 bits) and {integers} percent (20 integers) less" in GUIDE
+    chance = max(abs(saving) for saving in savings("`ising`, .*, 500 evaluations"))
+    assert f"up to {chance} percent is chance" in GUIDE
     compiling, loading = re.findall(r"^\| to .* \| (\d\.\d) \|$", MEASURED, flags=re.MULTILINE)
     assert f"Loading takes {loading} seconds" in GUIDE
     assert f"compiles for {compiling} seconds" in GUIDE
