@@ -114,20 +114,42 @@ class Nothing:
         return np.zeros(len(x), dtype=bool)
 
 
-def test_noise_constraints_and_numbers_leave_cliffs_alone():
+def test_points_that_failed_are_beyond_whatever_their_values():
     problem = Knapsack(0, PENALTIES["added, with a jump"])
-    _, state = told(problem, 150, 0)
-    memory, strategy, rng = state.memory, IsingSearch(), np.random.default_rng(0)
-    first = strategy.init(state.sites, Evaluations.empty(K), 1000, rng)
-    violation = np.where(np.arange(150) == 3, np.inf, 0.0)
-    failed = strategy.update(first, Evaluations(memory.x, memory.value, violation))
-    assert failed.cliff == ""
-    noisy = replace(first, squares=1.0, degrees=1)
-    assert strategy.update(noisy, Evaluations(memory.x, memory.value, np.zeros(150))).cliff == ""
-    assert strategy.update(first, Evaluations(memory.x, memory.value, np.zeros(150))).cliff != ""
-    integers = dc.Space.integers(K, 0, 4).sites
-    first = strategy.init(integers, Evaluations.empty(K), 1000, rng)
-    assert strategy.update(first, Evaluations(memory.x, memory.value, np.zeros(150))).cliff == ""
+    x = told(problem, 150, 0)[1].memory.x
+    is_beyond, strategy = problem.excess(x) > 0, IsingSearch()
+    first = strategy.init(dc.Space.binary(K).sites, Evaluations.empty(K), 1000, np.random.default_rng(0))
+    for violation in (np.inf, 1.0):
+        values = np.where(is_beyond, np.nan if np.isinf(violation) else -1e6, -(x @ problem.worth))
+        state = strategy.update(first, Evaluations(x, values, np.where(is_beyond, violation, 0.0)))
+        assert state.cliff == SIDES
+        assert (state.around.is_allowed == ~is_beyond[state.around.row]).all()
+        assert state.barrier is not None
+
+
+def test_integers_that_failed_are_told_apart_but_not_their_values():
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 6, (200, 10)).astype(float)
+    is_beyond, strategy = x.sum(axis=1) > 25, IsingSearch()
+    first = strategy.init(dc.Space.integers(10, 0, 5).sites, Evaluations.empty(10), 1000, rng)
+    values = -x.sum(axis=1)
+    failed = Evaluations(x, values, np.where(is_beyond, np.inf, 0.0))
+    assert strategy.update(first, failed).cliff == SIDES
+    penalized = Evaluations(x, np.where(is_beyond, 1000.0, values), np.zeros(200))
+    assert strategy.update(first, penalized).cliff == ""
+
+
+def test_under_noise_and_where_violations_tell_more_there_is_no_cliff():
+    problem = Knapsack(0, PENALTIES["added, with a jump"])
+    memory = told(problem, 150, 0)[1].memory
+    strategy, rng = IsingSearch(), np.random.default_rng(0)
+    first = strategy.init(dc.Space.binary(K).sites, Evaluations.empty(K), 1000, rng)
+    values = Evaluations(memory.x, memory.value, np.zeros(150))
+    assert strategy.update(first, values).cliff != ""
+    assert strategy.update(replace(first, squares=1.0, degrees=1), values).cliff == ""
+    violations = strategy.update(first, replace(values, violation=problem.excess(memory.x)))
+    assert violations.cliff == ""
+    assert violations.barrier is not None
 
 
 def test_a_new_run_looks_for_cliffs_afresh():

@@ -1,4 +1,4 @@
-"""Cliffs: values far above what the others let expect, as where a penalty is part of the value."""
+"""Cliffs: points that failed, or whose values are far above what others let expect, as penalties are."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Cliff:
     surprise: FloatArray
 
     def told_apart(self, around: Neighbourhood, how: str) -> Neighbourhood:
-        """Return the neighbourhood with those points taken for infeasible, by how far is told by `how`."""
+        """Return the neighbourhood with those points as infeasible ones; `how` tells how far they are so."""
         if how == SIDES:
             return replace(around, excess=self.is_beyond.astype(np.float64))
         amount = around.rise if how == VALUES else self.surprise
@@ -59,9 +59,13 @@ def find_cliff(
 ) -> tuple[Cliff, FloatArray] | None:
     """Return a cliff among the values, if there is one, with variances of the regression on this side of it.
 
-    The variances take `n_steps` towards a higher likelihood each time that the sides change.
+    Infeasible points are beyond one, whatever their values; there may be others then, but they are not looked
+    for. The variances take `n_steps` towards a higher likelihood each time that the sides change.
     """
     n = len(around.rise)
+    if around.is_infeasible.any():
+        cliff = Cliff(around.is_infeasible, np.zeros(n))
+        return None if around.is_infeasible[0] else (cliff, variances)
     n_least = max(FEWEST_ON_A_SIDE, int(SHARE_ON_A_SIDE * n))
     if n < 2 * n_least + 2:
         return None
@@ -94,10 +98,8 @@ def judge_cliff(around: Neighbourhood, low_share: float, variances: FloatArray) 
     share = float(cliff.is_beyond[is_near].mean())
     if share in (0.0, 1.0):
         return None
-    # Sides alone say less than amounts, and are believed later.
-    has_many = len(around.rise) >= SIDES_VALUES * around.feature_map.n_features
     fewest, finding = MISJUDGED * min(share, 1 - share), None
-    for how in (VALUES, SURPRISES, SIDES) if has_many else (VALUES, SURPRISES):
+    for how in _ways(around):
         apart, of_barrier = cliff.told_apart(around, how), np.array(FIRST_BARRIER_VARIANCES)
         for _ in range(BARRIER_STEPS):
             of_barrier = apart.improved_limit(of_barrier)
@@ -105,6 +107,14 @@ def judge_cliff(around: Neighbourhood, low_share: float, variances: FloatArray) 
         if float(is_wrong[is_near].mean()) < fewest:
             fewest, finding = float(is_wrong[is_near].mean()), Finding(how, variances, of_barrier)
     return finding
+
+
+def _ways(around: Neighbourhood) -> tuple[str, ...]:
+    """Return what may tell how far points are beyond."""
+    amounts = () if around.is_infeasible.any() else (VALUES, SURPRISES)
+    # Sides alone say less than amounts, and are believed later.
+    has_many = len(around.rise) >= SIDES_VALUES * around.feature_map.n_features
+    return (*amounts, SIDES) if has_many else amounts
 
 
 def _edge(startling: FloatArray, n_least: int) -> float | None:

@@ -54,6 +54,8 @@ class Neighbourhood:
         The least rise that may count as low: that of the noise.
     excess : array of shape (w,)
         How far points are beyond the constraints, or a cliff; 0 for those that are not.
+    is_infeasible : bool array of shape (w,)
+        Which points violate constraints, or have failed.
     """
 
     feature_map: FeatureMap
@@ -64,6 +66,7 @@ class Neighbourhood:
     count: FloatArray
     smallest_unit: float
     excess: FloatArray
+    is_infeasible: NDArray[np.bool_]
 
     @staticmethod
     def around(
@@ -87,6 +90,7 @@ class Neighbourhood:
             count=used.count.astype(np.float64) if deviation > 0 else np.ones(len(used)),
             smallest_unit=LOW_IN_DEVIATIONS * deviation / RISE_UNIT,
             excess=beyond_constraints(used.violation),
+            is_infeasible=used.violation > 0,
         )
 
     @property

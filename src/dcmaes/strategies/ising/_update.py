@@ -166,15 +166,16 @@ def _judged_share(state: IsingState) -> IsingState:
 
 
 def _judged_cliff(state: IsingState) -> IsingState:
-    """Return the state with values beyond a cliff told apart, where a regression tells which they are."""
-    # Values of numbers rise without bounds and have gaps of all sizes; constraints tell more than cliffs.
-    has_numbers = len(state.feature_map.numeric) > 0
-    if has_numbers or state.is_noisy or (state.memory.violation > 0).any():
-        return state
-    around = replace(state, cliff="").neighbourhood
+    """Return the state with points beyond a cliff told apart, where a regression tells which they are."""
+    level = replace(state, cliff="")
+    around, has_numbers = level.around, len(state.feature_map.numeric) > 0
+    # Violations of different size tell more than a cliff; values of numbers have gaps of all sizes.
+    is_known = state.is_noisy or bool(around.excess.any())
+    if is_known or (has_numbers and not around.is_infeasible.any()):
+        return level
     found = judge_cliff(around, LOW_SHARES[state.low_share], state.variances)
     if found is None:
-        return replace(state, cliff="")
+        return level
     return replace(
         state, cliff=found.how, variances=found.variances, barrier_variances=found.barrier_variances
     )
