@@ -22,8 +22,8 @@ from dcmaes.strategies.ising._constants import (
 )
 from dcmaes.strategies.ising._relevance import Neighbourhood
 
-# How far points are beyond a cliff may be told by their values, by how far these are above what was expected,
-# or not at all: then only the side is known.
+# How far points are beyond a cliff may be told by their values, or by how far these are above what was
+# expected; of infeasible points only the side is known.
 VALUES, SURPRISES, SIDES = "values", "surprises", "sides"
 
 
@@ -111,10 +111,11 @@ def judge_cliff(around: Neighbourhood, low_share: float, variances: FloatArray) 
 
 def _ways(around: Neighbourhood) -> tuple[str, ...]:
     """Return what may tell how far points are beyond."""
-    amounts = () if around.is_infeasible.any() else (VALUES, SURPRISES)
-    # Sides alone say less than amounts, and are believed later.
+    if not around.is_infeasible.any():
+        return VALUES, SURPRISES
+    # Sides say little each.
     has_many = len(around.rise) >= SIDES_VALUES * around.feature_map.n_features
-    return (*amounts, SIDES) if has_many else amounts
+    return (SIDES,) if has_many else ()
 
 
 def _edge(startling: FloatArray, n_least: int) -> float | None:

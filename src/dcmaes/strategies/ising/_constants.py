@@ -76,7 +76,7 @@ FEWEST_ON_A_SIDE, SHARE_ON_A_SIDE = 6, 0.1
 N_SPLITS, CLIFF_STEPS, BARRIER_STEPS = 3, 3, 8
 # The most points near the centre whose side is misjudged, as a share of those on the side with fewer (Q24).
 MISJUDGED = 0.6
-# If only the sides are known, they are believed once there are so many values for each feature.
+# Sides of points that failed are learned once there are so many values for each feature.
 SIDES_VALUES = 1.5
 # The regression on violations is not used while it takes more than this variance for noise.
 VAGUE = 0.05
