@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
         ("targets", "targets.txt", 17),
         ("few evaluations", "few_evaluations.txt", 4),
         ("constraints", "constraints.txt", 5),
+        ("penalties", "penalties.txt", 7),
     ],
 )
 def test_the_table_is_the_measured_one(mark, file, n_rows):
