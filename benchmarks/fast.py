@@ -7,7 +7,7 @@ everything is loaded: in one process, plain and compiled in turns, the least of 
 processes of their own, with `DCMAES_FAST=0` and without: what loading costs is in there. Last, what it costs:
 to compile once, and to load what was compiled in every process that runs long enough.
 
-Times are user time of the user: what the system needs to hand out memory varies by more than is measured.
+Times are user time: what the system needs to hand out memory varies by more than is measured.
 """
 
 from __future__ import annotations

@@ -37,8 +37,7 @@ def _load_redraw() -> _Redraw:
     return redraw
 
 
-# Rounds are sites: each is made about 5 microseconds shorter, and loading takes 0.3 to 0.5 seconds
-# (benchmarks/fast.py).
+# Rounds are sites. Loading takes a while (benchmarks/fast.py), which is saved again after about as many.
 _REDRAW: Loop[_Redraw] = Loop(_redraw, _load_redraw, n_plain=50_000)
 
 

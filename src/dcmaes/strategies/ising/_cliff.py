@@ -104,8 +104,9 @@ def judge_cliff(around: Neighbourhood, low_share: float, variances: FloatArray) 
         for _ in range(BARRIER_STEPS):
             of_barrier = apart.improved_limit(of_barrier)
         is_wrong = (apart.height(of_barrier) > 0) != cliff.is_beyond
-        if float(is_wrong[is_near].mean()) < fewest:
-            fewest, finding = float(is_wrong[is_near].mean()), Finding(how, variances, of_barrier)
+        misjudged = float(is_wrong[is_near].mean())
+        if misjudged < fewest:
+            fewest, finding = misjudged, Finding(how, variances, of_barrier)
     return finding
 
 

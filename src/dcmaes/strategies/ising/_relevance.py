@@ -161,7 +161,7 @@ class Neighbourhood:
 
     def improved(self, low_share: float, variances: FloatArray) -> FloatArray:
         """Return variances of higher likelihood."""
-        return _with_constant(self._known(low_share, variances).improved_variances())
+        return with_constant(self._known(low_share, variances).improved_variances())
 
     def surprise(self, low_share: float, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return how far values are above what all others let expect, (w,), and in standard deviations, (w,).
@@ -185,7 +185,7 @@ class Neighbourhood:
     def improved_limit(self, variances: FloatArray) -> FloatArray:
         """Return variances of higher likelihood for that regression; the same if there is none."""
         limit = self.limit(variances)
-        return variances if limit is None else _with_constant(limit.improved_variances())
+        return variances if limit is None else with_constant(limit.improved_variances())
 
     def height(self, variances: FloatArray) -> FloatArray:
         """Return how far beyond all others let expect each point to be, shape (w,); 0 if few or none are."""
@@ -225,7 +225,7 @@ class Neighbourhood:
         return float(densities.mean() + np.log(max(unit, 1e-12)))
 
 
-def _with_constant(variances: FloatArray) -> FloatArray:
+def with_constant(variances: FloatArray) -> FloatArray:
     """Return variances that do not rule out the constant."""
     return np.concatenate([[max(float(variances[0]), SMALLEST_CONSTANT)], variances[1:]])
 

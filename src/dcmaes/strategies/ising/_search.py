@@ -29,8 +29,8 @@ def _load_bits() -> WalkBits:
     return compiled_bits
 
 
-# Loading takes 0.3 to 0.5 seconds, and makes a step some 100 or, with bits only, 30 microseconds shorter
-# (benchmarks/fast.py): it has paid for itself after about as many rounds again.
+# Loading takes a while (benchmarks/fast.py), which is saved again after about as many rounds as these; rounds
+# with bits only are shorter, and save less each.
 _STEP: Loop[StepMaker] = Loop(plain_step, _load_step, n_plain=5_000)
 _WALK_BITS: Loop[WalkBits] = Loop(walk_bits, _load_bits, n_plain=15_000)
 

@@ -106,6 +106,18 @@ def _set_feature(
             gradient[chain, k] += coupling[chain, i, k] * difference
 
 
+@compiled()
+def _switch(
+    features: FloatArray, gradient: FloatArray, coupling: FloatArray, chain: int, best: int, site: IntArray
+) -> None:
+    """Switch a choice of a chain on or off, and off any other of its site; `site` is that of each choice."""
+    was_on = features[chain, best] > 0
+    for i in range(len(site)):
+        if site[i] == site[best]:
+            value = 1.0 if i == best and not was_on else 0.0
+            _set_feature(features, gradient, coupling, chain, i, value)
+
+
 @compiled(
     "void(int64, int64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[::1],"
     "int64[:, ::1], int64, int64[::1], int64[::1], float64[::1], float64[:, ::1], float64[:, :, ::1],"
@@ -168,14 +180,10 @@ def step_all(
         level[chain] += change[best]
         height[chain] += climb[best]
         free_at[chain, site[best]] = number + 1 + waits[chain]
-        if best >= p:
+        if best < p:
+            _switch(features, gradient, coupling, chain, best, site[:p])
+        else:
             _set_feature(features, gradient, coupling, chain, best, target[best])
-            continue
-        was_on = features[chain, best] > 0
-        for i in range(p):
-            if site[i] == site[best]:
-                value = 1.0 if i == best and not was_on else 0.0
-                _set_feature(features, gradient, coupling, chain, i, value)
 
 
 @compiled()

@@ -20,7 +20,6 @@ from dcmaes.strategies.ising._constants import (
     REACH_KEEP,
     REFIT_SHARE,
     SMALLEST_CHOICES,
-    SMALLEST_CONSTANT,
     SMALLEST_REACH,
     SMALLEST_WIDTH,
     WIDE_STEPS,
@@ -29,6 +28,7 @@ from dcmaes.strategies.ising._constants import (
 )
 from dcmaes.strategies.ising._memory import remembered
 from dcmaes.strategies.ising._plateau import Blame
+from dcmaes.strategies.ising._relevance import with_constant
 from dcmaes.strategies.ising._state import IsingState
 
 
@@ -146,12 +146,11 @@ def _refit(state: IsingState) -> IsingState:
 
 
 def _improved(state: IsingState) -> IsingState:
-    variances = state.model.improved_variances()
-    variances[0] = max(variances[0], SMALLEST_CONSTANT)
+    variances = with_constant(state.model.improved_variances())
     variances[2] = max(variances[2], SMALLEST_CHOICES * variances[1])
     if state.limit is None:
         return replace(state, variances=variances)
-    of_barrier = state.around.improved_limit(state.barrier_variances)
+    of_barrier = with_constant(state.limit.improved_variances())
     return replace(state, variances=variances, barrier_variances=of_barrier)
 
 
@@ -167,7 +166,7 @@ def _judged_share(state: IsingState) -> IsingState:
 
 def _judged_cliff(state: IsingState) -> IsingState:
     """Return the state with points beyond a cliff told apart, where a regression tells which they are."""
-    level = replace(state, cliff="")
+    level = _regardless_of_cliffs(state)
     around, has_numbers = level.around, len(state.feature_map.numeric) > 0
     # Violations of different size tell more than a cliff; values of numbers have gaps of all sizes.
     is_known = state.is_noisy or bool(around.excess.any())
@@ -181,10 +180,15 @@ def _judged_cliff(state: IsingState) -> IsingState:
     )
 
 
+def _regardless_of_cliffs(state: IsingState) -> IsingState:
+    """Return the state without a cliff: the same one, with all it has computed, if there is none."""
+    return replace(state, cliff="") if state.cliff else state
+
+
 def wide_model(state: IsingState) -> Regression:
     """Return a regression in which also values far above the best count: what is asked is who interacts."""
     # Also who interacts in a penalty.
-    around = replace(state, cliff="").neighbourhood
+    around = _regardless_of_cliffs(state).neighbourhood
     model = around.regression(LOW_SHARES[-1], state.variances)
     for _ in range(WIDE_STEPS):
         model = replace(model, variances=model.improved_variances())
