@@ -11,7 +11,6 @@ export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export XDG_CACHE_HOME := $(CURDIR)/$(VENV)/cache
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/cache/matplotlib
-export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)/cache/numba
 
 .PHONY: help demo test soak check lint types layers docs postgres browser bench-setup bench-quick clean
 

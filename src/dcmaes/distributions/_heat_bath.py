@@ -5,21 +5,19 @@ Arrays of states are laid out (k, n_chains), so that one site of all chains is o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dcmaes._compiled import Loop
 from dcmaes._validation import FloatArray, IntArray, check_integer
 
 # Sites per matrix product: larger blocks spend more on the updates within a block, smaller ones more on
 # calls. 8, 16 and 32 are within a third of one another at k = 100 and 1000 with 64 to 1024 chains; 64 and 128
 # are slower.
 _BLOCK = 16
-_Redraw = Callable[[FloatArray, FloatArray, FloatArray, FloatArray], None]
 
 
 def _redraw(states: FloatArray, thresholds: FloatArray, local: FloatArray, coupling: FloatArray) -> None:
@@ -29,16 +27,6 @@ def _redraw(states: FloatArray, thresholds: FloatArray, local: FloatArray, coupl
         change = drawn - states[i]
         states[i] = drawn
         local[i + 1 :] += coupling[i + 1 :, i, np.newaxis] * change
-
-
-def _load_redraw() -> _Redraw:
-    from dcmaes.distributions._heat_bath_compiled import redraw
-
-    return redraw
-
-
-# Rounds are sites. Loading takes a while (benchmarks/fast.py), which is saved again after about as many.
-_REDRAW: Loop[_Redraw] = Loop(_redraw, _load_redraw, n_plain=50_000)
 
 
 def sweep(states: FloatArray, uniforms: FloatArray, field: FloatArray, coupling: FloatArray) -> None:
@@ -59,12 +47,11 @@ def sweep(states: FloatArray, uniforms: FloatArray, field: FloatArray, coupling:
     [[1.0], [1.0]]
     """
     thresholds = special.logit(uniforms)  # u < expit(f) is logit(u) < f, and needs no expit per site  (I6)
-    redraw = _REDRAW.version(field.size)
     for start in range(0, field.size, _BLOCK):
         block = slice(start, min(start + _BLOCK, field.size))
         # The field of a whole block by one matrix product; changes within the block are added as they happen.
         local = field[block, np.newaxis] + coupling[block] @ states
-        redraw(states[block], thresholds[block], local, coupling[block, block])
+        _redraw(states[block], thresholds[block], local, coupling[block, block])
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models import Energy
 from dcmaes.strategies.ising._steps import FORBIDDEN, cost
-
-WalkBits = Callable[[Energy, Energy | None, FloatArray, IntArray, IntArray, FloatArray, FloatArray], None]
 
 
 def walk_bits(

@@ -6,33 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dcmaes._compiled import Loop
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models import Energy, FeatureMap
-from dcmaes.strategies.ising._bits import WalkBits, walk_bits
+from dcmaes.strategies.ising._bits import walk_bits
 from dcmaes.strategies.ising._box import Box
-from dcmaes.strategies.ising._steps import StepMaker, Walkers, cost, plain_step
+from dcmaes.strategies.ising._steps import Walkers, cost, step
 
 # Beyond this many numeric sites a minimum is rounded at once: the time grows with the cube.
 LARGEST_SEQUENTIAL = 100
-
-
-def _load_step() -> StepMaker:
-    from dcmaes.strategies.ising._search_compiled import compiled_step
-
-    return compiled_step
-
-
-def _load_bits() -> WalkBits:
-    from dcmaes.strategies.ising._search_compiled import compiled_bits
-
-    return compiled_bits
-
-
-# Loading takes a while (benchmarks/fast.py), which is saved again after about as many rounds as these; rounds
-# with bits only are shorter, and save less each.
-_STEP: Loop[StepMaker] = Loop(plain_step, _load_step, n_plain=5_000)
-_WALK_BITS: Loop[WalkBits] = Loop(walk_bits, _load_bits, n_plain=15_000)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +67,8 @@ def search(
     levels = np.empty((n_steps + 1, n_chains))
     trail[0], levels[0] = features, walkers.level + cost(height)
     waits = tenure + rng.integers(0, 3, size=(n_steps, n_chains))
-    step = _STEP.version(n_steps)(energy, barrier, feature_map, box, most_changes)
     for number in range(n_steps):
-        step(number, waits[number], walkers)
+        step(walkers, number, waits[number], energy, barrier, feature_map, box, most_changes)
         trail[number + 1], levels[number + 1] = walkers.features, walkers.level + cost(walkers.height)
     return Visited(trail, levels)
 
@@ -113,7 +93,7 @@ def _search_bits(
     trail, levels = np.zeros((n_steps + 1, *shape)), np.zeros((n_steps + 1, shape[0]))
     levels[0] = cost(height)
     waits = tenure + rng.integers(0, 3, size=(n_steps, shape[0]))
-    _WALK_BITS.version(n_steps)(energy, barrier, height, most_changes, waits, trail, levels)
+    walk_bits(energy, barrier, height, most_changes, waits, trail, levels)
     return Visited(trail, levels)
 
 

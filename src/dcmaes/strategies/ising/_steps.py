@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,10 +35,6 @@ class Walkers:
     free_at: IntArray
 
 
-Step = Callable[[int, IntArray, Walkers], None]
-StepMaker = Callable[[Energy, Energy | None, FeatureMap, Box, IntArray], Step]
-
-
 def cost(height: FloatArray) -> FloatArray:
     """Return what it costs to be beyond a barrier (Q21).
 
@@ -50,36 +45,35 @@ def cost(height: FloatArray) -> FloatArray:
     return penalty
 
 
-def plain_step(
-    energy: Energy, barrier: Energy | None, feature_map: FeatureMap, box: Box, most_changes: IntArray
-) -> Step:
-    """Return the function that makes a step, given its number and how long its sites then wait, shape (c,).
+def step(
+    at: Walkers,
+    number: int,
+    waits: IntArray,
+    energy: Energy,
+    barrier: Energy | None,
+    feature_map: FeatureMap,
+    box: Box,
+    most_changes: IntArray,
+) -> None:
+    """Make one step in every chain; the site that moves is then left alone for `waits` steps, shape (c,).
 
     >>> from dcmaes.space import Space
     >>> feature_map = FeatureMap(Space.integers(1, 0, 8).sites, np.full(1, 4.0), np.full(1, 0.125))
     >>> energy = Energy(0, np.ones(1), np.full((1, 1), -3.0), np.zeros((1, 1)), None)
-    >>> step = plain_step(energy, None, feature_map, Box.around(feature_map, np.full(1, 4.0)), np.ones(1))
+    >>> box = Box.around(feature_map, np.full(1, 4.0))
     >>> start, free_at = np.zeros((1, 1)), np.zeros((1, 1), dtype=np.int64)
     >>> walkers = Walkers(start, energy.gradient(start), np.zeros(1), np.zeros(1), free_at)
-    >>> step(0, np.ones(1), walkers)
+    >>> step(walkers, 0, np.ones(1), energy, None, feature_map, box, np.ones(1))
     >>> walkers.features, walkers.level
     (array([[2.]]), array([-2.]))
     """
     site, rows = feature_map.site, np.arange(len(energy.field))
-
-    def step(number: int, waits: IntArray, at: Walkers) -> None:
-        moves = _best_moves(
-            energy, barrier, at.height, at.features, at.gradient, feature_map, box, most_changes
-        )
-        change = moves.change + cost(at.height[:, None] + moves.climb)
-        best = np.where(at.free_at[:, site] > number, change + FORBIDDEN, change).argmin(axis=1)
-        at.features, at.gradient = _apply(
-            energy, at.features, at.gradient, feature_map, rows, best, moves.target
-        )
-        at.level, at.height = at.level + moves.change[rows, best], at.height + moves.climb[rows, best]
-        at.free_at[rows, site[best]] = number + 1 + waits
-
-    return step
+    moves = _best_moves(energy, barrier, at.height, at.features, at.gradient, feature_map, box, most_changes)
+    change = moves.change + cost(at.height[:, None] + moves.climb)
+    best = np.where(at.free_at[:, site] > number, change + FORBIDDEN, change).argmin(axis=1)
+    at.features, at.gradient = _apply(energy, at.features, at.gradient, feature_map, rows, best, moves.target)
+    at.level, at.height = at.level + moves.change[rows, best], at.height + moves.climb[rows, best]
+    at.free_at[rows, site[best]] = number + 1 + waits
 
 
 @dataclass(frozen=True, eq=False)
