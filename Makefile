@@ -12,7 +12,7 @@ export OPENBLAS_NUM_THREADS := 1
 export XDG_CACHE_HOME := $(CURDIR)/$(VENV)/cache
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/cache/matplotlib
 
-.PHONY: help demo test soak check lint types layers docs postgres browser bench-setup bench-quick clean
+.PHONY: help demo test soak check lint types layers docs postgres browser bench-setup bench bench-quick clean
 
 help:
 	@echo "make demo         set up and run an optimization to look at"
@@ -22,6 +22,7 @@ help:
 	@echo "make docs         build the documentation in docs/_build/html"
 	@echo "make postgres     install the database server that some tests start (Debian; asks for root)"
 	@echo "make browser      install the browser in which the report is tested (Debian; asks for root)"
+	@echo "make bench        make the missing runs of the benchmark (days), and write its report"
 	@echo "make bench-quick  run every optimizer of the benchmark briefly: does everything work?"
 	@echo "make clean        remove everything that these commands made"
 
@@ -84,9 +85,14 @@ browser: $(VENV)/.test
 
 bench-setup: $(VENV)/.bench
 
+# Days of computing; runs that are in benchmarks/results are not made again. BENCH="run --suite pbo" makes part of them.
+BENCH ?= run --report --workers $(JOBS)
+bench: $(VENV)/.bench
+	$(BIN)/python benchmarks $(BENCH)
+
 bench-quick: $(VENV)/.bench
 	rm -rf $(VENV)/bench-quick
-	$(BIN)/python -m dcmaes.bench run --quick --workers $(JOBS) --results $(VENV)/bench-quick
+	$(BIN)/python benchmarks run --quick --workers $(JOBS) --results $(VENV)/bench-quick
 
 clean:
 	rm -rf $(VENV) docs/_build dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from dcmaes.bench import _compare, _results, _rows, _runner
-from dcmaes.bench._measures import table
 from dcmaes.strategies import IsingSearch
+from dcmaes_bench import _compare, _results, _rows, _runner
+from dcmaes_bench._measures import table
 
 RESULTS = Path(__file__).parent / "results"
 SUITES = {"pbo": "n=64", "categorical": ""}

@@ -1,11 +1,15 @@
 """Sphinx configuration."""
 
+import sys
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
 
 import dcmaes
+
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # the package dcmaes_bench is not installed
 
 project = "dcmaes"
 author = "The dcmaes developers"

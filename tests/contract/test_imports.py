@@ -15,7 +15,6 @@ NOT_LOADED = (
         "pytest",
         "asyncio",
         "unittest",
-        "dcmaes.bench",
         "dcmaes.demo",
         "dcmaes.problems",
     ),

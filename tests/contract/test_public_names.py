@@ -19,7 +19,6 @@ NAMES = {
         Binary Categorical EvaluationError Float Integer Interaction Optimizer Ordinal Outcome Result Space
         StopReason Trial maximize minimize resume store
     """,
-    "dcmaes.bench": "Domain Evaluate Optimizer Row RunEnded optimizer optimizers suite suites",
     "dcmaes.cli": "main",
     "dcmaes.demo": "demo",
     "dcmaes.distributions": """

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dcmaes import problems
-from dcmaes.bench import Domain, Row, optimizers
-from dcmaes.bench._runner import Job, run_once
 from dcmaes.problems import Problem
+from dcmaes_bench import Domain, Row, optimizers
+from dcmaes_bench._runner import Job, run_once
 
 
 def mixed(*, instance: int = 0) -> Problem:
@@ -50,7 +50,7 @@ BUDGET = 100
 def test_peer_evaluates_points_of_the_space_until_the_budget_is_used(name, domain):
     optimizer = optimizers()[name]
     if not optimizer.is_installed:
-        pytest.skip(f"{name} needs the package {optimizer.package!r}: pip install dcmaes[bench]")
+        pytest.skip(f"{name} needs the package {optimizer.package!r}: make bench-setup")
     make = DOMAINS[domain]
     if not optimizer.accepts(Domain.of(make(instance=0))):
         pytest.skip(f"{name} does not take {domain} variables")
@@ -65,7 +65,7 @@ def test_peer_evaluates_points_of_the_space_until_the_budget_is_used(name, domai
 def test_peer_repeats_itself_with_the_same_seed(name):
     optimizer = optimizers()[name]
     if not optimizer.is_installed:
-        pytest.skip(f"{name} needs the package {optimizer.package!r}: pip install dcmaes[bench]")
+        pytest.skip(f"{name} needs the package {optimizer.package!r}: make bench-setup")
     if not optimizer.accepts(Domain.of(problems.onemax(10))):
         pytest.skip(f"{name} does not take binary variables")
     make = DOMAINS["binary"]

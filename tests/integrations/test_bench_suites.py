@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from dcmaes.bench import suite
-from dcmaes.bench._suite_pbo import LABS, MIS, NK, TRAP, pbo_problem
+from dcmaes_bench import suite
+from dcmaes_bench._suite_pbo import LABS, MIS, NK, TRAP, pbo_problem
 
 EPISTASIS, QUEENS = (7, 14), 23  # the package tells their optimum, but not where it is
 
@@ -22,7 +22,7 @@ def trap(size, ones):
 
 
 def test_concatenated_trap_with_64_bits_has_the_optimum_of_its_formula():
-    pytest.importorskip("ioh", reason="pip install dcmaes[bench]")
+    pytest.importorskip("ioh", reason="make bench-setup")
     problem, rng = pbo_problem(TRAP, 64), np.random.default_rng(0)
     for share in (0.1, 0.3, 0.5, 0.9):
         for x in (rng.random((20, 64)) < share).astype(float):
@@ -38,7 +38,7 @@ def test_concatenated_trap_with_64_bits_has_the_optimum_of_its_formula():
 
 @pytest.mark.parametrize("function", sorted(set(range(1, 26)) - {LABS, MIS, NK, TRAP, *EPISTASIS, QUEENS}))
 def test_optimum_of_the_package_is_the_value_of_its_solution(function):
-    ioh = pytest.importorskip("ioh", reason="pip install dcmaes[bench]")
+    ioh = pytest.importorskip("ioh", reason="make bench-setup")
     for instance, n in itertools.product(range(2), (64, 100)):
         problem = pbo_problem(function, n, instance=instance)
         wrapped = ioh.get_problem(function, instance + 2, n, ioh.ProblemClass.PBO)
@@ -48,7 +48,7 @@ def test_optimum_of_the_package_is_the_value_of_its_solution(function):
 
 @pytest.mark.parametrize("n", [64, 100])
 def test_epistasis_reaches_its_optimum_block_by_block(n):
-    pytest.importorskip("ioh", reason="pip install dcmaes[bench]")
+    pytest.importorskip("ioh", reason="make bench-setup")
     problem, x = pbo_problem(7, n), np.zeros(n)
     for start in range(0, n, 4):
         blocks = [
@@ -61,7 +61,7 @@ def test_epistasis_reaches_its_optimum_block_by_block(n):
 
 @pytest.mark.parametrize("function", range(1, 26))
 def test_equal_bits_where_some_optimizers_start_solve_nothing(function):
-    pytest.importorskip("ioh", reason="pip install dcmaes[bench]")
+    pytest.importorskip("ioh", reason="make bench-setup")
     for bit, instance in itertools.product((0.0, 1.0), range(3)):
         problem = pbo_problem(function, 64, instance=instance)
         if problem.optimum is not None:
@@ -70,11 +70,9 @@ def test_equal_bits_where_some_optimizers_start_solve_nothing(function):
 
 @pytest.mark.parametrize("name", ["pbo", "mixint", "integer", "categorical", "combinatorial"])
 def test_no_random_point_is_better_than_the_optimum(name):
-    from dcmaes.bench import Domain
+    from dcmaes_bench import Domain
 
-    pytest.importorskip(
-        {"pbo": "ioh", "mixint": "cocoex"}.get(name, "numpy"), reason="pip install dcmaes[bench]"
-    )
+    pytest.importorskip({"pbo": "ioh", "mixint": "cocoex"}.get(name, "numpy"), reason="make bench-setup")
     rng = np.random.default_rng(0)
     for row in suite(name)[::5]:
         problem = row.problem(1)

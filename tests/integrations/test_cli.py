@@ -413,12 +413,14 @@ def test_constraints_and_starting_points(folder):
     assert min(point["n"] for point in history.points) == 4
 
 
-def test_bench_and_demo(tmp_path):
-    assert "suite" in run("bench", "list").stdout
-    some = ("--suite", "categorical", "--optimizers", "random", "--workers", 1, "--results", tmp_path)
-    quick = run("bench", "--quick", *some)
-    assert "categorical: 2 runs made" in quick.stdout
+def test_demo():
     assert "known optimum" in run("demo", "--budget", 30).stdout
+
+
+def test_bench_says_where_the_benchmark_is():
+    done = run("bench", "run", "--quick", code=2)
+    assert "run: make bench" in done.stderr
+    assert "bench" not in run("--help").stdout
 
 
 def test_importing_the_library_loads_neither_click_nor_rich():

@@ -8,14 +8,14 @@ import math
 import numpy as np
 import pytest
 
-from dcmaes.bench import _compare as compare
-from dcmaes.bench import _measures as measures
-from dcmaes.bench._measures import EARLY, FULL, Scale
-from dcmaes.bench._plots import common_runs, ecdf_figure
-from dcmaes.bench._references import update_references
-from dcmaes.bench._report import readme_block, replace_block, write_csv
-from dcmaes.bench._results import RunRecord
-from dcmaes.bench._tables import failures, losses, row_table, singles, suite_section, summary_table
+from dcmaes_bench import _compare as compare
+from dcmaes_bench import _measures as measures
+from dcmaes_bench._measures import EARLY, FULL, Scale
+from dcmaes_bench._plots import common_runs, ecdf_figure
+from dcmaes_bench._references import update_references
+from dcmaes_bench._report import readme_block, replace_block, write_csv
+from dcmaes_bench._results import RunRecord
+from dcmaes_bench._tables import failures, losses, row_table, singles, suite_section, summary_table
 
 FAST, SLOW = [(1, 8.0), (2, 0.0)], [(1, 8.0), (90, 0.0)]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from functools import partial
@@ -13,13 +15,14 @@ import numpy as np
 import pytest
 
 from dcmaes import problems
-from dcmaes.bench import Domain, Row, RunEnded, optimizer, optimizers, suite, suites
-from dcmaes.bench import _results as results_module
-from dcmaes.bench.__main__ import main
-from dcmaes.bench._recorder import Recorder
-from dcmaes.bench._rows import missing_package
-from dcmaes.bench._runner import Job, plan, run_all, run_once
 from dcmaes.problems import Problem
+from dcmaes_bench import Domain, Row, RunEnded, optimizer, optimizers, suite, suites
+from dcmaes_bench import _main as main_module
+from dcmaes_bench import _results as results_module
+from dcmaes_bench._main import main
+from dcmaes_bench._recorder import Recorder
+from dcmaes_bench._rows import missing_package
+from dcmaes_bench._runner import Job, plan, run_all, run_once
 
 ROW = Row("mine", "onemax n=8", partial(problems.onemax, 8), 50)
 
@@ -225,7 +228,7 @@ def test_optimizers_refuse_domains_they_cannot_search(registered):
 @pytest.mark.parametrize("name", suites())
 def test_suites_have_different_labels_that_their_problems_carry(name):
     if (package := missing_package(name)) is not None:
-        pytest.skip(f"suite {name} needs the package {package!r}: pip install dcmaes[bench]")
+        pytest.skip(f"suite {name} needs the package {package!r}: make bench-setup")
     rows = suite(name)
     assert len({row.label for row in rows}) == len(rows)
     assert any(row.is_quick for row in rows)
@@ -240,7 +243,7 @@ def test_suites_have_different_labels_that_their_problems_carry(name):
 @pytest.mark.parametrize("name", ["pbo", "mixint", "integer", "categorical", "combinatorial"])
 def test_budgets_are_about_500_evaluations_per_variable(name):
     if (package := missing_package(name)) is not None:
-        pytest.skip(f"suite {name} needs the package {package!r}: pip install dcmaes[bench]")
+        pytest.skip(f"suite {name} needs the package {package!r}: make bench-setup")
     rows = suite(name)[::7]
     shares = [row.budget / row.problem(0).dimension for row in rows]
     exact = name in ("pbo", "mixint", "integer")
@@ -275,7 +278,8 @@ def test_command_line_runs_shows_and_reports(tmp_path, capsys):
 
 def test_quick_runs_need_no_command_and_leave_the_committed_files_alone(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
-    monkeypatch.chdir(tmp_path)
+    for name, path in (("PAGE", "page.md"), ("README", "README.md"), ("RESULTS", "results")):
+        monkeypatch.setattr(main_module, name, tmp_path / path)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (tmp_path / "README.md").write_text("<!-- bench --> old <!-- /bench -->")
     run = [
@@ -295,8 +299,17 @@ def test_quick_runs_need_no_command_and_leave_the_committed_files_alone(tmp_path
     ]
     assert "old" in (tmp_path / "README.md").read_text()
     (folder,) = tmp_path.glob("dcmaes-bench-*")
-    assert "**Where dcmaes cma loses**" in (folder / "benchmarks.md").read_text()
+    assert "**Where dcmaes cma loses**" in (folder / "page.md").read_text()
     assert (folder / "tables" / "categorical.csv").exists()
+
+
+def test_the_folder_is_a_program_that_runs_from_anywhere(tmp_path):
+    """Two workers: processes that are started anew find the package too."""
+    folder = Path(__file__).parents[2] / "benchmarks"
+    run = [sys.executable, folder, "run", "--suite", "categorical", "--only", "onemax 20x3", "--seeds", "2"]
+    run += ["--optimizers", "random", "--budget", "40", "--workers", "2", "--results", tmp_path / "results"]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "categorical: 2 runs made, 0 were there" in done.stdout
 
 
 def test_command_line_names_what_is_unknown(tmp_path, capsys):

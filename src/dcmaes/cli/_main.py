@@ -312,15 +312,14 @@ def report(store: Path, path: Path | None, title: str | None) -> None:
 _PASSED_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False, "help_option_names": []}
 
 
-@main.command(
-    context_settings=_PASSED_ON, short_help="Compare optimizers on benchmarks.", add_help_option=False
-)
+@main.command(context_settings=_PASSED_ON, hidden=True, add_help_option=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def bench(arguments: tuple[str, ...]) -> None:
-    """Compare optimizers on the benchmark suites: `dcmaes bench --help`."""
-    from dcmaes.bench.__main__ import main as run
-
-    sys.exit(run(arguments))
+    """Say where the benchmark is."""
+    raise Failure(
+        "the benchmark is not part of the installed package; in a checkout, run: make bench",
+        ExitCode.BAD_INPUT,
+    )
 
 
 @main.command(context_settings=_PASSED_ON, short_help="Show a search at work.", add_help_option=False)

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dcmaes._validation import FloatArray
-from dcmaes.bench._domain import CATEGORY, FLOAT, Domain
-from dcmaes.bench._recorder import Evaluate
-from dcmaes.bench._registry import optimizer
 from dcmaes.strategies import strategy_names
+from dcmaes_bench._domain import CATEGORY, FLOAT, Domain, FloatArray
+from dcmaes_bench._recorder import Evaluate
+from dcmaes_bench._registry import optimizer
 
 
 def search(domain: Domain, evaluate: Evaluate, budget: int, seed: int, *, strategy: str) -> None:

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcmaes._validation import FloatArray
-from dcmaes.bench._domain import Domain
 from dcmaes.problems import Problem
+from dcmaes_bench._domain import Domain, FloatArray
 
 Evaluate = Callable[[ArrayLike], float]
 BINS_PER_DECADE = 20  # resolution of the stored trace on the axis of evaluations: 12 per cent
@@ -37,7 +36,7 @@ class Recorder:
     4.0
     >>> recorder(problem.solution)
     Traceback (most recent call last):
-    dcmaes.bench._recorder.RunEnded: target
+    dcmaes_bench._recorder.RunEnded: target
     >>> recorder.trace
     [(1, 4.0), (2, 0.0)]
     """

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dcmaes._validation import FloatArray
-from dcmaes.bench._rows import Row
 from dcmaes.problems import Problem, labs
-from dcmaes.problems._problem import binary_variables
+from dcmaes_bench._domain import FloatArray
+from dcmaes_bench._rows import Row
 
 N_FUNCTIONS = 25
 LABS, MIS, TRAP, NK = 18, 22, 24, 25
@@ -53,7 +52,7 @@ def pbo_problem(function: int, n: int, *, instance: int = 0, log_folder: Path | 
         return -float(wrapped(np.rint(x).astype(int)))
 
     name = f"F{function} {wrapped.meta_data.name} n={n}"
-    return Problem(name, binary_variables(n), value, optimum, source, instance=instance)
+    return Problem(name, ({"type": "binary"},) * n, value, optimum, source, instance=instance)
 
 
 def _optimum(wrapped: Any, function: int, n: int) -> tuple[float | None, str]:

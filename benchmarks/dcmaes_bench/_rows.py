@@ -14,13 +14,13 @@ from dcmaes.problems import Problem
 
 # Module that lists the rows of each suite, and the package its problems come from.
 _SUITES = {
-    "pbo": ("dcmaes.bench._suite_pbo", "ioh"),
-    "integer": ("dcmaes.bench._suite_own", None),
-    "mixint": ("dcmaes.bench._suite_mixint", "cocoex"),
-    "categorical": ("dcmaes.bench._suite_own", None),
-    "hpo": ("dcmaes.bench._suite_hpo", "sklearn"),
-    "combinatorial": ("dcmaes.bench._suite_own", None),
-    "cma": ("dcmaes.bench._suite_own", None),
+    "pbo": ("dcmaes_bench._suite_pbo", "ioh"),
+    "integer": ("dcmaes_bench._suite_own", None),
+    "mixint": ("dcmaes_bench._suite_mixint", "cocoex"),
+    "categorical": ("dcmaes_bench._suite_own", None),
+    "hpo": ("dcmaes_bench._suite_hpo", "sklearn"),
+    "combinatorial": ("dcmaes_bench._suite_own", None),
+    "cma": ("dcmaes_bench._suite_own", None),
 }
 
 
@@ -88,6 +88,6 @@ def suite(name: str) -> list[Row]:
     if name not in _SUITES:
         raise ValueError(f"suite must be one of {', '.join(_SUITES)}; got {name!r}")
     if (package := missing_package(name)) is not None:
-        raise ImportError(f"the suite {name!r} needs the package {package!r}: pip install dcmaes[bench]")
+        raise ImportError(f"the suite {name!r} needs the package {package!r}: make bench-setup")
     rows: list[Row] = import_module(_SUITES[name][0]).rows(name)
     return rows

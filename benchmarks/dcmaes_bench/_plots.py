@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dcmaes.bench._compare import DEFAULT, is_own
-from dcmaes.bench._measures import EARLY_PER_VARIABLE, comparable, ecdf, scales
-from dcmaes.bench._results import RunRecord
+from dcmaes_bench._compare import DEFAULT, is_own
+from dcmaes_bench._measures import EARLY_PER_VARIABLE, comparable, ecdf, scales
+from dcmaes_bench._results import RunRecord
 
 # The best peers get a name and one of these: colours that the colour-blind can tell apart, with line styles
 # for print without colours. The others are grey.

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dcmaes._validation import FloatArray
-from dcmaes.bench._domain import CATEGORY, FLOAT, Domain
-from dcmaes.bench._recorder import Evaluate, RunEnded
-from dcmaes.bench._registry import optimizer
+from dcmaes_bench._domain import CATEGORY, FLOAT, Domain, FloatArray
+from dcmaes_bench._recorder import Evaluate, RunEnded
+from dcmaes_bench._registry import optimizer
 
 
 @optimizer("optuna TPE", package="optuna")

@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from dcmaes._validation import FloatArray
-from dcmaes.bench._domain import CATEGORY, FLOAT, INTEGER, Domain
-from dcmaes.bench._recorder import Evaluate
-from dcmaes.bench._registry import optimizer
+from dcmaes_bench._domain import CATEGORY, FLOAT, INTEGER, Domain, FloatArray
+from dcmaes_bench._recorder import Evaluate
+from dcmaes_bench._registry import optimizer
 
 
 class Stagnation:

@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 
-from dcmaes._validation import FloatArray
-from dcmaes.bench._domain import CATEGORY, FLOAT, Domain
-from dcmaes.bench._recorder import Evaluate
-from dcmaes.bench._registry import optimizer
+from dcmaes_bench._domain import CATEGORY, FLOAT, Domain, FloatArray
+from dcmaes_bench._recorder import Evaluate
+from dcmaes_bench._registry import optimizer
 
 
 @optimizer("random")

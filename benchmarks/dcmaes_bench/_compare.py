@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dcmaes.bench._measures import FULL, Score, Table
+from dcmaes_bench._measures import FULL, Score, Table
 
 OWN = "dcmaes"  # the names of the library's own entries begin with this
 DEFAULT = "dcmaes auto"  # what a user gets who chooses nothing: the entry that counts

@@ -1,6 +1,6 @@
 """Run optimizers side by side on the benchmark suites, and write tables of the results.
 
-Options without a command are those of `run`: ``dcmaes bench --quick`` is ``dcmaes bench run --quick``.
+Options without a command are those of `run`: ``--quick`` is ``run --quick``.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from dcmaes.bench._measures import table
-from dcmaes.bench._references import read_references
-from dcmaes.bench._registry import optimizers
-from dcmaes.bench._report import write
-from dcmaes.bench._results import RESULTS, RunRecord, read
-from dcmaes.bench._rows import missing_package, suite, suites
-from dcmaes.bench._runner import plan, run_all
-from dcmaes.bench._tables import suite_section
+from dcmaes_bench._measures import table
+from dcmaes_bench._references import read_references
+from dcmaes_bench._registry import optimizers
+from dcmaes_bench._report import write
+from dcmaes_bench._results import CHECKOUT, RESULTS, RunRecord, read
+from dcmaes_bench._rows import missing_package, suite, suites
+from dcmaes_bench._runner import plan, run_all
+from dcmaes_bench._tables import suite_section
 
 QUICK_BUDGET = 100
-PAGE, README = Path("docs") / "benchmarks.md", Path("README.md")
+PAGE, README = CHECKOUT / "docs" / "benchmarks.md", CHECKOUT / "README.md"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="dcmaes bench", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python benchmarks", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="make the runs that have no result yet")
     run.add_argument(
@@ -85,7 +85,7 @@ def _run(options: argparse.Namespace) -> int:
     results: Path = options.results
     for name in options.suite or suites():
         if (package := missing_package(name)) is not None:
-            print(f"{name}: skipped, needs the package {package!r} (pip install dcmaes[bench])")
+            print(f"{name}: skipped, needs the package {package!r} (make bench-setup)")
             continue
         wanted = [
             row for row in suite(name) if options.only in row.label and (row.is_quick or not options.quick)
@@ -111,7 +111,7 @@ def _keep_apart(options: argparse.Namespace) -> None:
     if options.page == PAGE:
         options.page = options.results.parent / PAGE.name
     if options.readme == README:
-        options.readme = options.results.parent / README
+        options.readme = options.results.parent / README.name
 
 
 def _chosen(text: str | None) -> tuple[list[str], str | None]:
@@ -124,7 +124,7 @@ def _chosen(text: str | None) -> tuple[list[str], str | None]:
         if name not in table:
             return [], f"unknown optimizer {name!r}; there are: {', '.join(table)}"
         if not table[name].is_installed:
-            return [], f"{name!r} needs the package {table[name].package!r} (pip install dcmaes[bench])"
+            return [], f"{name!r} needs the package {table[name].package!r} (make bench-setup)"
     return names, None
 
 
@@ -167,7 +167,3 @@ def _list(_: argparse.Namespace) -> int:
     for name, entry in optimizers().items():
         print(f"optimizer {name}: variables {entry.kinds}{'' if entry.is_installed else ' (not installed)'}")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

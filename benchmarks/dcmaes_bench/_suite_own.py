@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dcmaes import problems
-from dcmaes.bench._rows import Row, make_row
+from dcmaes_bench._rows import Row, make_row
 
 RANGES = ((0, 10), (-50, 50), (0, 1000))
 

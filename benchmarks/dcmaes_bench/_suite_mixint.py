@@ -9,9 +9,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from dcmaes._validation import FloatArray
-from dcmaes.bench._rows import Row
 from dcmaes.problems import Problem
+from dcmaes_bench._domain import FloatArray
+from dcmaes_bench._rows import Row
 
 DIMENSIONS = (5, 10, 20, 40)
 N_FUNCTIONS = 24

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dcmaes._validation import FloatArray
-from dcmaes.bench._domain import Domain
-from dcmaes.bench._recorder import Evaluate
-from dcmaes.bench._registry import optimizer
+from dcmaes_bench._domain import Domain, FloatArray
+from dcmaes_bench._recorder import Evaluate
+from dcmaes_bench._registry import optimizer
 
 
 class Level:

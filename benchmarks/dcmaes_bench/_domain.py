@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcmaes._validation import FloatArray, readonly
 from dcmaes.problems import Problem
 
 INTEGER, CATEGORY, FLOAT = 0, 1, 2
+FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,12 @@ class Domain:
         if problem.is_named:
             raise TypeError(f"benchmarks need positional variables; {problem.name} has named ones")
         rows = [_bounds(spec) for spec in problem.variables]
-        kind, low, high, log = zip(*rows, strict=True)
-        return cls(
-            readonly(np.array(kind, dtype=np.int8)),
-            readonly(np.array(low, dtype=np.float64)),
-            readonly(np.array(high, dtype=np.float64)),
-            readonly(np.array(log, dtype=bool)),
-        )
+        types: tuple[type, ...] = (np.int8, np.float64, np.float64, np.bool_)
+        columns = zip(zip(*rows, strict=True), types, strict=True)
+        arrays: list[NDArray[Any]] = [np.array(column, kind) for column, kind in columns]
+        for array in arrays:
+            array.flags.writeable = False
+        return cls(*arrays)
 
     @property
     def dimension(self) -> int:

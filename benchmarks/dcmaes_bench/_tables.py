@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from dcmaes.bench._compare import (
+from dcmaes_bench._compare import (
     Duel,
     against,
     chosen_entry,
@@ -17,7 +17,7 @@ from dcmaes.bench._compare import (
     virtual_best,
     virtual_best_ratio,
 )
-from dcmaes.bench._measures import EARLY, FULL, Score, Table
+from dcmaes_bench._measures import EARLY, FULL, Score, Table
 
 
 def suite_section(name: str, scores: Table, picture: str = "") -> str:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dcmaes._validation import FloatArray
-from dcmaes.bench._rows import Row
 from dcmaes.problems import Problem
+from dcmaes_bench._domain import FloatArray
+from dcmaes_bench._rows import Row
 
 BUDGET = 200
 Specs = Mapping[str, Mapping[str, Any]]

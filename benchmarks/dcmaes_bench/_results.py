@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-RESULTS = Path("benchmarks") / "results"
+CHECKOUT = Path(__file__).parents[2]
+RESULTS = CHECKOUT / "benchmarks" / "results"
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dcmaes._validation import FloatArray
-from dcmaes.bench._results import RunRecord
+from dcmaes_bench._domain import FloatArray
+from dcmaes_bench._results import RunRecord
 
 N_TARGETS = 51
 CHECKPOINTS = (100, 1_000, 10_000)
@@ -200,7 +200,7 @@ def table(records: Sequence[RunRecord], references: Mapping[str, float] | None =
     """Scores by problem, then by optimizer; problems in alphabetical order, numbers in theirs by size.
 
     Runs count if they have the problem's most common budget. Every optimizer keeps all of its instances, also
-    those that others lack: what compares two of them (`dcmaes.bench._compare`) pairs the instances both ran.
+    those that others lack: what compares two of them (`dcmaes_bench._compare`) pairs the instances both ran.
     """
     scale_of = scales(records, references)
     groups: dict[str, dict[str, list[RunRecord]]] = defaultdict(lambda: defaultdict(list))

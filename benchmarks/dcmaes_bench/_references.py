@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from dcmaes.bench._results import RunRecord
+from dcmaes_bench._results import RunRecord
 
 FILE = "references.json"
 

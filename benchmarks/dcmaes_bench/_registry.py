@@ -8,8 +8,8 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from dcmaes.bench._domain import CATEGORY, FLOAT, INTEGER, Domain
-from dcmaes.bench._recorder import Evaluate
+from dcmaes_bench._domain import CATEGORY, FLOAT, INTEGER, Domain
+from dcmaes_bench._recorder import Evaluate
 
 Run = Callable[[Domain, Evaluate, int, int], None]
 _LETTERS = {INTEGER: "i", CATEGORY: "c", FLOAT: "f"}
@@ -60,7 +60,7 @@ def optimizer(
 
     Examples
     --------
-    >>> from dcmaes.bench import optimizer, optimizers
+    >>> from dcmaes_bench import optimizer, optimizers
     >>> @optimizer("my search")
     ... def my_search(domain, evaluate, budget, seed):
     ...     rng = np.random.default_rng(seed)
@@ -86,6 +86,6 @@ def optimizers() -> dict[str, Optimizer]:
     >>> "random" in optimizers()
     True
     """
-    import dcmaes.bench._peers  # noqa: F401  (registers them)
+    import dcmaes_bench._peers  # noqa: F401  (registers them)
 
     return _TABLE

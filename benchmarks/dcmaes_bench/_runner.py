@@ -19,13 +19,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from dcmaes.bench import _results
-from dcmaes.bench._domain import Domain
-from dcmaes.bench._recorder import Recorder, RunEnded
-from dcmaes.bench._registry import Optimizer, optimizers
-from dcmaes.bench._results import RunRecord
-from dcmaes.bench._rows import Row
 from dcmaes.problems import Problem
+from dcmaes_bench import _results
+from dcmaes_bench._domain import Domain
+from dcmaes_bench._recorder import Recorder, RunEnded
+from dcmaes_bench._registry import Optimizer, optimizers
+from dcmaes_bench._results import RunRecord
+from dcmaes_bench._rows import Row
 
 
 @dataclass(frozen=True)
