@@ -1,6 +1,7 @@
 """Sphinx configuration."""
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +23,25 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
 ]
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
 napoleon_google_docstring = False
 napoleon_use_rtype = False
-autodoc_typehints = "none"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+python_maximum_signature_line_length = 90
 autodoc_member_order = "bysource"
 default_role = "code"  # a name between single backticks in a docstring
 exclude_patterns = ["_build"]
 html_theme = "furo"
-html_static_path = ["_static"]
-html_css_files = ["benchmarks.css"]
+# MathJax in one file, SVG output: formulas need no network, no fonts and no server, only the built site.
+_mathjax = Path(find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax" / "tex-svg.js"
+mathjax_path = _mathjax.name
+mathjax3_config = {"options": {"enableMenu": False}}  # its menu would load further files
+html_static_path = ["_static", str(_mathjax)]
+html_css_files = ["benchmarks.css", "formulas.css"]
 html_title = f"dcmaes {release}"
 html_show_sphinx = False
 html_theme_options = {

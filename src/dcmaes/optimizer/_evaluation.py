@@ -42,45 +42,71 @@ def minimize(
     Parameters
     ----------
     objective : callable
-        Takes a point (a fresh dict or array) and returns a number, or an `Outcome` with a violation. One with
-        an attribute `takes_trial` that is true is given the `Trial` instead of its point.
-    space, budget, seed, strategy, x0, constraints, store, time_limit, target, duplicates, callbacks
-        See `Optimizer`.
+        Takes a point (a fresh dict or array) and returns a number, or an `Outcome` with a violation. An
+        objective with a true attribute `takes_trial` is called with the `Trial` instead of its point.
+    space : Space
+        The variables to search over.
+    budget : int
+        The maximum number of evaluations.
+    seed : int or None
+        Seed of all randomness: the same seed and the same values told in the same order give the same points.
+        None draws one, which the result reports.
+    strategy : str or Strategy
+        "auto", the name of another strategy, or an object that follows the strategy protocol.
+    x0 : point, (point, value), or sequence of these
+        Where to start. Points without a value are evaluated first; known values are learned from and cost no
+        evaluation.
     executor : concurrent.futures.Executor, callable that returns one, or None
         Where to evaluate: threads, processes, a cluster. Only its `submit` is used. A callable is called
-        again if the executor breaks; what it returned last is shut down at the end.
+        again if the executor breaks; the last executor it returned is shut down at the end.
     workers : int or None
-        How many evaluations to keep going at once. Without an executor, more than one starts so many
-        processes; one that dies is replaced, and its point is evaluated once more. None is one, or with an
-        executor the larger of the number of processors and of what the strategy waits for.
+        The number of evaluations to run at the same time. Without an executor, more than one starts that many
+        processes; one that dies is replaced, and its point is evaluated once more. None means one or, with an
+        executor, the larger of the number of processors and the strategy's own batch size.
     batch_size : int or None
-        Evaluate in rounds of so many points: the next round begins when all of the last one are told, in
-        the order of their ids, so the run does not depend on how long evaluations take. None: a free worker
-        gets a new point at once.
+        Evaluate in rounds of this many points: the next round begins when all results of the last one have
+        been told, in the order of their ids, so the run does not depend on how long evaluations take. None: a
+        free worker gets a new point at once.
     evaluation_timeout : float or None
-        Seconds after which an evaluation has failed. Worker processes that take longer are killed and
-        replaced; with a timeout there is one also for `workers=1`. The workers of an executor cannot be
-        killed: they are not waited for, and are not used again until they are done.
+        Seconds after which an evaluation counts as failed. Worker processes that take longer are killed and
+        replaced; setting a timeout starts a worker process even for `workers=1`. The workers of an executor
+        cannot be killed: they are not waited for, and not used again until they are done.
+    constraints : callable or sequence of callables
+        Each takes a point; a positive value is a violation. They must be cheap: points that violate one are
+        never evaluated. For constraints that only the evaluation reveals, return an `Outcome`.
+    store : path
+        An SQLite file to which every ask and every result is written before it counts. If the file already
+        holds this run, it continues where it stopped. Arguments that would make it a different run (space,
+        seed, strategy, duplicates, x0) raise ValueError; the limits and `on_error` may change.
+    time_limit : float
+        Seconds after which to stop. It is checked between evaluations.
+    target : float
+        Stop as soon as a feasible value is at least this good.
+    duplicates : {"cache", "reevaluate", "allow"}
+        "cache": no point is evaluated twice, and the run stops when every point of the space is known.
+        "reevaluate": for noisy objectives; points may come again, and the mean of their values counts.
+        "allow": points may be evaluated again.
     on_error : {"penalize", "raise"}
-        "penalize": an objective that raises or returns no finite number costs one evaluation, is recorded
-        with its reason and ranks last. "raise": it ends the run with an `EvaluationError` that has the result
-        so far.
+        "penalize": an evaluation that raises or returns no finite number costs one evaluation, is recorded
+        with its reason and ranks last. "raise": it ends the run with an `EvaluationError` that carries the
+        result so far.
+    callbacks : callable or sequence of callables
+        Each is called with the `Optimizer` after every tell; one that returns True stops the run.
     progress : bool or None
-        Whether to show, on standard error, how far the run is. True: a live display in a terminal or
-        notebook, plain lines elsewhere. None: the live display, for runs of more than a second. False:
-        nothing.
+        Whether to show progress on standard error. True: a live display in a terminal or notebook, plain
+        lines elsewhere. None: the live display, for runs of more than a second. False: nothing.
 
     Returns
     -------
     Result
-        Also after KeyboardInterrupt, with what is known by then: evaluations that workers have begun are
-        waited for, unless it is interrupted again, which raises KeyboardInterrupt.
+        Also after KeyboardInterrupt, with everything evaluated so far: evaluations that workers have begun
+        are waited for. A second interrupt raises KeyboardInterrupt.
 
     Raises
     ------
     EvaluationError
-        For errors in the objective or a constraint with `on_error="raise"`, or anything else that broke the
-        run, such as an exception in a callback; its `result` has what was evaluated until then.
+        For errors in the objective or a constraint with `on_error="raise"`, and for anything else that ends
+        the run, such as an exception in a callback; its `result` holds everything evaluated until then.
 
     Examples
     --------
@@ -132,8 +158,8 @@ def maximize(
 ) -> Result:
     """Find a point at which the objective is large.
 
-    Everything is as in `minimize`, and in the objective's own sign: `target` and known values in `x0`,
-    messages, `result.fun` and `result.history`.
+    It takes the arguments of `minimize`. Everything is in the objective's own sign: `target`, known values in
+    `x0`, messages, `result.fun` and `result.history`.
 
     >>> import dcmaes as dc
     >>> dc.maximize(sum, dc.Space.binary(4), budget=16, seed=0).fun

@@ -39,33 +39,48 @@ def resume(
     space: Space | None = None,
     strategy: Strategy[Any] | None = None,
 ) -> Result:
-    """Go on with the run in a store exactly where it stopped; points that were out are evaluated first.
+    """Continue the run in a store exactly where it stopped; pending points are evaluated first.
 
-    The same as calling `minimize` or `maximize` again with the same arguments. If the run is over, its result
-    is returned and nothing is evaluated.
+    This is the same as calling `minimize` or `maximize` again with the same arguments. If the run is over,
+    its result is returned and nothing is evaluated.
 
     Parameters
     ----------
     path : path
         The store that `minimize(..., store=path)` wrote.
     objective : callable
-        As in the run: code is not in the store.
-    budget, time_limit, target, on_error
-        New limits, such as a larger budget for a run that is over. Left out, they are as they were; the time
-        counts from here.
-    executor, workers, batch_size, evaluation_timeout, progress
-        How to evaluate from now on; see `minimize`.
-    constraints, callbacks
-        As in the run: they are code and not in the store.
+        The run's objective: code is not in the store.
+    budget : int or None
+        A new budget, such as a larger one for a run that is over. None keeps the old one.
+    time_limit : float or None
+        A new time limit in seconds, counted from this call. None keeps the old one.
+    target : float or None
+        A new target. None keeps the old one.
+    on_error : {"penalize", "raise"} or None
+        What to do with failed evaluations from now on. None keeps the old setting.
+    executor : concurrent.futures.Executor, callable that returns one, or None
+        Where to evaluate from now on, as in `minimize`.
+    workers : int or None
+        The number of evaluations to run at the same time, as in `minimize`.
+    batch_size : int or None
+        The number of points in a round, as in `minimize`.
+    evaluation_timeout : float or None
+        Seconds after which an evaluation counts as failed, as in `minimize`.
+    constraints : callable or sequence of callables
+        The run's constraints: they are code and not in the store.
+    callbacks : callable or sequence of callables
+        Called with the `Optimizer` after every tell; one that returns True stops the run.
+    progress : bool or None
+        Whether to show progress on standard error, as in `minimize`.
     space : Space
         Needed if the choices of the space are not plain data.
-    strategy : strategy
+    strategy : Strategy
         Needed if the run used a strategy object of your own.
 
     Raises
     ------
     StoreError
-        If there is no store, or it cannot be used, or another process is at work on it.
+        If there is no store, it cannot be used, or another process is using it.
 
     Examples
     --------
