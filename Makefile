@@ -6,9 +6,6 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-cache-dir --quiet
 JOBS ?= 2
 ROOT := $(shell test $$(id -u) = 0 || echo sudo)
 
-# Matrices are small here: threads inside the linear algebra only get into each other's way.
-export OMP_NUM_THREADS := 1
-export OPENBLAS_NUM_THREADS := 1
 export XDG_CACHE_HOME := $(CURDIR)/$(VENV)/cache
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/cache/matplotlib
 

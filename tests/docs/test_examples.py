@@ -1,6 +1,5 @@
 """The examples run as a user would run them, without a warning, and do what they say."""
 
-import os
 import re
 import subprocess
 import sys
@@ -16,7 +15,6 @@ def run(name, folder):
     done = subprocess.run(
         [sys.executable, "-W", "error", str(EXAMPLES / name)],
         cwd=folder,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         timeout=300,

@@ -226,7 +226,6 @@ def start(folder, seconds, workers):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
         start_new_session=True,
     )
     assert wait_for(lambda: len(list(folder.glob("begun-*"))) >= workers)

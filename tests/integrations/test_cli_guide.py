@@ -44,7 +44,7 @@ def run(command, folder, is_interrupted):
     process = subprocess.Popen(
         ["sh", "-c", f"exec {command}" if is_interrupted else command],
         cwd=folder,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"},
+        env=os.environ | {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -49,7 +49,6 @@ def start(folder):
         process = subprocess.Popen(
             [sys.executable, "-m", "dcmaes.cli", *arguments],
             cwd=folder,
-            env=os.environ | {"OMP_NUM_THREADS": "1"},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -209,7 +208,7 @@ def test_live_status_ends_with_the_run(folder, start):
     process = start("minimize", "tune.toml", "--budget", "900", seconds="0.2")
     until(lambda: marks(folder, "ended"))
     leader, follower = pty.openpty()
-    environment = os.environ | {"TERM": "xterm", "COLUMNS": "100", "OMP_NUM_THREADS": "1"}
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "100"}
     viewer = subprocess.Popen(
         [sys.executable, "-m", "dcmaes.cli", "status", "tune.db"],
         cwd=folder,

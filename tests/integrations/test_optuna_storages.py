@@ -150,11 +150,7 @@ def url(request, tmp_path):
 def run_workers(url, seeds, n_trials):
     optuna.create_study(study_name="shared", storage=PARTS["open_storage"](url))
     command = [sys.executable, "-c", WORKER, url, "shared", str(n_trials)]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    workers = [
-        subprocess.Popen([*command, seed], env=environment, stderr=subprocess.PIPE, text=True)
-        for seed in seeds
-    ]
+    workers = [subprocess.Popen([*command, seed], stderr=subprocess.PIPE, text=True) for seed in seeds]
     for worker in workers:
         _, errors = worker.communicate(timeout=120)
         assert worker.returncode == 0, errors

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from dcmaes._threads import single_thread
 from dcmaes.optimizer._optimizer import Optimizer
 from dcmaes.progress import Standing, estimate_left, open_display
 
@@ -83,7 +84,7 @@ class Observer:
         now = time.monotonic()
         if state is not self._state and now >= self._not_before:
             self._state = state
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(Exception), single_thread():
                 self._step_size = float(self._optimizer._run.strategy.summary(state).step_size)
             done = time.monotonic()
             self._not_before = done + _SHARE * (done - now)

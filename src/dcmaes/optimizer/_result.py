@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dcmaes._threads import single_thread
 from dcmaes.optimizer._distribution import Distribution
 from dcmaes.optimizer._history import History
 from dcmaes.optimizer._noise import Noise
@@ -95,7 +96,8 @@ class Result:
     @cached_property
     def distribution(self) -> Distribution:
         """The last search distribution: means, marginals, correlations."""
-        return Distribution(self._space, self._strategy.summary(self._state))
+        with single_thread():
+            return Distribution(self._space, self._strategy.summary(self._state))
 
     def interactions(self) -> list[Interaction]:
         """Return the pairs of variables that interact, strongest first; pairs of strength 0 are left out.
@@ -104,7 +106,8 @@ class Result:
         >>> dc.minimize(sum, dc.Space.binary(3), budget=5, seed=0, strategy="random").interactions()
         []
         """
-        strength = np.asarray(self._strategy.interactions(self._state))
+        with single_thread():
+            strength = np.asarray(self._strategy.interactions(self._state))
         first, second = np.triu_indices(len(strength), k=1)
         found = strength[first, second]
         names = self._space.names

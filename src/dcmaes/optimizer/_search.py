@@ -1,4 +1,7 @@
-"""A strategy at work: its state, the generator, and the evaluations it has yet to learn from."""
+"""A strategy at work: its state, the generator, and the evaluations it has yet to learn from.
+
+Strategies compute with one BLAS thread; the objective, constraints and callbacks have the threads they had.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dcmaes._threads import single_thread
 from dcmaes._validation import FloatArray
 from dcmaes.optimizer._rows import RowCodec
 from dcmaes.space import Sites
@@ -39,7 +43,8 @@ class Search:
     ) -> None:
         self.strategy = strategy
         self.rng = rng
-        self.state = strategy.init(sites, start, budget, rng)
+        with single_thread():
+            self.state = strategy.init(sites, start, budget, rng)
         self.batch_size = max(1, strategy.batch_size(self.state))
         self.n_restarts = 0
         self.converged: str | None = None
@@ -54,7 +59,8 @@ class Search:
     def sample(self, n: int, known: Known) -> FloatArray:
         """Return `n` coded points, shape (n, d), drawn after learning from all that was told."""
         self.flush()
-        x = self.strategy.sample(self.state, n, self.rng, known)
+        with single_thread():
+            x = self.strategy.sample(self.state, n, self.rng, known)
         if np.shape(x) != (n, self._sites.dimension):
             raise RuntimeError(
                 f"strategy {self.strategy.name!r} returned samples of shape {np.shape(x)}, "
@@ -85,7 +91,8 @@ class Search:
                 np.array([True]),
                 np.array([count]),
             )
-            self.state = self.strategy.remember(self.state, told)
+            with single_thread():
+                self.state = self.strategy.remember(self.state, told)
 
     def flush(self) -> None:
         """Hand on what was told so far, and restart the strategy if that made it converge."""
@@ -99,9 +106,10 @@ class Search:
             np.array(self._counts),
         )
         self._rows, self._values, self._violations, self._repeats, self._counts = [], [], [], [], []
-        self.state = self.strategy.update(self.state, told)
-        if (why := self.strategy.convergence(self.state)) is not None:
-            self._restart(why)
+        with single_thread():
+            self.state = self.strategy.update(self.state, told)
+            if (why := self.strategy.convergence(self.state)) is not None:
+                self._restart(why)
         self.batch_size = max(1, self.strategy.batch_size(self.state))
 
     def _restart(self, why: str) -> None:

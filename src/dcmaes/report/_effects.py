@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dcmaes._threads import single_thread
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.space import CATEGORY, Sites
 
@@ -38,6 +39,7 @@ class Fit(NamedTuple):
     explained: float
 
 
+@single_thread()
 def total_effects(sites: Sites, x: FloatArray, value: FloatArray) -> Effects:
     """Return how much each variable matters to the order of the values.
 
