@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import math
 import operator
+import os
+from collections.abc import Callable, Iterable, Mapping, Set
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+# How many characters of a value an error message shows.
+_LONGEST = 240
 
 
 class ArgumentError(ValueError):
@@ -20,6 +27,23 @@ class ArgumentError(ValueError):
     Traceback (most recent call last):
     dcmaes._validation.ArgumentError: seed is 1 here and 2 there
     """
+
+
+def shown(value: Any) -> str:
+    """Return a value as an error message shows it: its repr in one line of bounded length, whatever it is.
+
+    >>> shown("relu"), shown(2**5000), shown([0] * 1000)[-15:]
+    ("'relu'", 'an integer of 5001 bits', '0, 0, 0, 0, ...')
+    """
+    if isinstance(value, int) and value.bit_length() > _LONGEST:
+        return f"an integer of {value.bit_length()} bits"
+    try:
+        text = repr(value)
+    except Exception:  # nested too deeply, or a broken __repr__
+        return f"an object of type {type(value).__name__} that cannot be shown"
+    if "\n" in text:
+        text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 def check_integer(name: str, value: Any, *, low: int | None = None, high: int | None = None) -> int:
@@ -33,11 +57,11 @@ def check_integer(name: str, value: Any, *, low: int | None = None, high: int | 
     try:
         result = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} must be an integer, got {value!r}") from None
+        raise TypeError(f"{name} must be an integer, got {shown(value)}") from None
     if low is not None and result < low:
-        raise ValueError(f"{name} must be at least {low}, got {result}")
+        raise ValueError(f"{name} must be at least {low}, got {shown(result)}")
     if high is not None and result > high:
-        raise ValueError(f"{name} must be at most {high}, got {result}")
+        raise ValueError(f"{name} must be at most {high}, got {shown(result)}")
     return result
 
 
@@ -47,19 +71,39 @@ def check_number(name: str, value: Any, *, low: float = -math.inf, high: float =
     >>> check_number("step_size", 0.5, low=0.0)
     0.5
     """
-    if isinstance(value, (bool, np.bool_, str, bytes)) or (isinstance(value, np.ndarray) and value.ndim > 0):
-        raise TypeError(f"{name} must be a number, got {value!r}")
+    if isinstance(value, (np.generic, np.ndarray)):
+        is_real = value.ndim == 0 and value.dtype.kind in "iuf"
+    else:
+        is_real = not isinstance(value, (bool, str, bytes))
+    if not is_real:
+        raise TypeError(f"{name} must be a number, got {shown(value)}")
     try:
         result = float(value)
     except OverflowError:
-        raise ValueError(f"{name} must be within the range of floating point, got {value!r}") from None
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number, got {value!r}") from None
+        raise ValueError(f"{name} must be within the range of floating point, got {shown(value)}") from None
+    except Exception:  # whatever a foreign __float__ raises
+        raise TypeError(f"{name} must be a number, got {shown(value)}") from None
     if not math.isfinite(result):
         raise ValueError(f"{name} must be finite, got {result}")
     if not low <= result <= high:
         raise ValueError(f"{name} must be between {low} and {high}, got {result}")
     return result
+
+
+def as_floats(name: str, values: ArrayLike) -> FloatArray:
+    """Return an array of floats (itself, if it is one), or raise if these are not real numbers.
+
+    >>> as_floats("mean", ["1", "2"])
+    Traceback (most recent call last):
+    TypeError: mean must be an array of numbers, got ['1', '2']
+    """
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind in "biufO":
+            return np.asarray(given, dtype=np.float64)
+    except Exception:  # whatever foreign objects raise
+        pass
+    raise TypeError(f"{name} must be an array of numbers, got {shown(values)}")
 
 
 def check_array(name: str, values: ArrayLike, *, shape: tuple[int | None, ...] | None = None) -> FloatArray:
@@ -68,16 +112,14 @@ def check_array(name: str, values: ArrayLike, *, shape: tuple[int | None, ...] |
     >>> check_array("mean", [0, 1], shape=(2,))
     array([0., 1.])
     """
-    try:
-        result = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be an array of numbers, got {values!r}") from None
+    result = as_floats(name, values).copy()
     if shape is not None:
         fits = result.ndim == len(shape) and all(
             want is None or want == have for want, have in zip(shape, result.shape, strict=True)
         )
         if not fits:
-            wanted = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
+            sizes = ", ".join("any" if n is None else str(n) for n in shape)
+            wanted = f"({sizes},)" if len(shape) == 1 else f"({sizes})"
             raise ValueError(f"{name} must have shape {wanted}, got {result.shape}")
     if not np.isfinite(result).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])
@@ -108,8 +150,50 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     'cache'
     """
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {shown(value)}")
     return value
+
+
+def check_list(name: str, values: Any, wanted: str, *, most: int = 2**31) -> list[Any]:
+    """Return the entries of a sequence or iterator; text, mappings, sets and tables are none here, and raise.
+
+    >>> check_list("callbacks", "print", "a sequence of callables")
+    Traceback (most recent call last):
+    TypeError: callbacks must be a sequence of callables, got 'print'
+    """
+    is_other = isinstance(values, (str, bytes, bytearray, Mapping, Set)) or hasattr(values, "columns")
+    if is_other or not isinstance(values, Iterable) or (isinstance(values, np.ndarray) and values.ndim == 0):
+        raise TypeError(f"{name} must be {wanted}, got {shown(values)}")
+    result = list(islice(values, most + 1))
+    if len(result) > most:
+        raise ValueError(f"{name} must have at most {most} entries, got more")
+    return result
+
+
+def check_callables(name: str, given: Any, wanted: str) -> tuple[Callable[..., Any], ...]:
+    """Return one callable or several as a tuple (None: no one), or raise.
+
+    >>> check_callables("constraints", "a <= b", "take a point")
+    Traceback (most recent call last):
+    TypeError: constraints must be callables that take a point, got 'a <= b'
+    """
+    wanted = f"callables that {wanted}"
+    found = (given,) if callable(given) else check_list(name, () if given is None else given, wanted)
+    for entry in found:
+        if not callable(entry):
+            raise TypeError(f"{name} must be {wanted}, got {shown(entry)}")
+    return tuple(found)
+
+
+def check_path(name: str, value: Any) -> Path:
+    """Return a path, or raise naming the argument.
+
+    >>> check_path("store", "run.db").name
+    'run.db'
+    """
+    if not isinstance(value, (str, bytes, os.PathLike)):
+        raise TypeError(f"{name} must be a path, got {shown(value)}")
+    return Path(os.fsdecode(value))
 
 
 def check_generator(name: str, value: Any) -> np.random.Generator:
@@ -120,9 +204,18 @@ def check_generator(name: str, value: Any) -> np.random.Generator:
     """
     if not isinstance(value, np.random.Generator):
         raise TypeError(
-            f"{name} must be a numpy.random.Generator (numpy.random.default_rng(seed)), got {value!r}"
+            f"{name} must be a numpy.random.Generator (numpy.random.default_rng(seed)), got {shown(value)}"
         )
     return value
+
+
+def as_scalar(value: Any) -> Any:
+    """Return what is in an array without dimensions, which numpy hands out now and then; all else as it is.
+
+    >>> as_scalar(np.array(3)), as_scalar("relu")
+    (np.int64(3), 'relu')
+    """
+    return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
 
 
 def readonly(array: NDArray[Any]) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 
 import numpy as np
@@ -138,15 +139,28 @@ def _state_of(opt):
         (lambda o, t: o.tell([t[1], t[0]], [1.0, 2.0]), ValueError, "trial 0 was told already"),
         (lambda o, t: o.tell([t[1], t[1]], [1.0, 2.0]), ValueError, "twice"),
         (lambda o, t: o.tell(t[1:3], [1.0]), ValueError, "values must be a sequence of 2, .* got 1"),
-        (lambda o, t: o.tell(t[1:3], 1.0), ValueError, "values must be a sequence of 2"),
-        (lambda o, t: o.tell(t[1:3], "ab"), ValueError, "values must be a sequence of 2"),
+        (lambda o, t: o.tell(t[1:3], 1.0), TypeError, "values must be a sequence of 2"),
+        (lambda o, t: o.tell(t[1:3], "ab"), TypeError, "values must be a sequence of 2"),
+        (lambda o, t: o.tell(t[1:3], {1: 1.0, 2: 2.0}), TypeError, "values must be .* got {1: 1.0, 2: 2.0}"),
+        (lambda o, t: o.tell(t[1:3], {1.0, 2.0}), TypeError, "values must be a sequence of 2"),
         (lambda o, t: o.tell(t[1], 1.0, seconds="x"), TypeError, "seconds must be a number"),
+        (
+            lambda o, t: o.tell(t[1], 1.0, seconds=-5.0),
+            ValueError,
+            "seconds must be .* got -5.0",
+        ),
+        (lambda o, t: o.tell(t[1], 1.0, seconds=math.inf), ValueError, "seconds must be finite, got inf"),
+        (lambda o, t: o.tell(t[1:3], [1.0, 2.0], seconds={1: 1.0, 2: 1.0}), TypeError, "seconds must be a"),
         (
             lambda o, t: o.tell(t[1:3], [1.0, 2.0], seconds=[1.0]),
             ValueError,
             "seconds must be a sequence of 2",
         ),
         (lambda o, t: o.tell([t[1].point], [1.0]), TypeError, "trials must be a Trial"),
+        (lambda o, t: o.tell(5, 1.0), TypeError, "trials must be a Trial .* got 5$"),
+        (lambda o, t: o.tell(None, 1.0), TypeError, "trials must be a Trial .* got None"),
+        (lambda o, t: o.tell({"lr": 1}, 1.0), TypeError, "trials must be a Trial .* got {'lr': 1}"),
+        (lambda o, t: o.tell("trial", 1.0), TypeError, "trials must be a Trial .* got 'trial'"),
         (lambda o, t: o.tell([t[1], 2], [1.0, 2.0]), TypeError, "trials must be a Trial"),
         (
             lambda o, t: o.tell(opened(seed=5).ask(3)[2], 1.0),

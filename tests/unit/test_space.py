@@ -151,6 +151,9 @@ class TestRoundTrip:
     def test_integers_and_floats_in_one_list_lose_nothing(self):
         space = Space.array([Integer(2**60, 2**60 + 9), Integer(0, 9)])
         assert space.encode([2**60 + 1, 3.0]).tolist() == [1, 3]
+        space = Space.array([Integer(2**53 - 5, 2**53 + 5), Integer(0, 9)])
+        assert space.encode([2**53 + 1, 3.0]).tolist() == [6, 3]
+        assert not Space.array([Integer(1, 2**53), Float(0, 9)]).contains([2**53 + 1, 3.0])
 
     def test_choices_are_the_very_objects(self):
         class Thing:
@@ -282,6 +285,10 @@ class TestRefusedPoints:
         [
             ([0, 3], ValueError, r"point must be an array of shape \(3,\), got shape \(2,\)"),
             (np.zeros((3, 1)), ValueError, r"got shape \(3, 1\)"),
+            ([[0], [1], [2]], TypeError, r"point\[0\] must be an integer from 0 to 9, got \[0\]"),
+            ([[0, 1, 2]] * 3, TypeError, r"point\[0\] must be an integer from 0 to 9, got \[0, 1, 2\]"),
+            (b"abc", TypeError, r"point must be an array of shape \(3,\), got b'abc'"),
+            ([0, 10**5000, 1], ValueError, r"point\[1\] must be .*, got an integer of 16610 bits"),
             ({"a": 1}, TypeError, r"point must be an array of shape \(3,\), got {'a': 1}"),
             (None, TypeError, r"got None"),
             ([0, 3, 10], ValueError, r"point\[2\] must be an integer from 0 to 9, got 10"),

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from dcmaes._validation import check_callables
 from dcmaes.optimizer._trial import describe, read, thaw
 
 Constraint = Callable[[Any], Any]
@@ -67,8 +68,4 @@ class Constraints:
 def _as_tuple(constraints: Constraint | Iterable[Constraint] | None) -> tuple[Constraint, ...]:
     if constraints is None:
         return ()
-    found = (constraints,) if callable(constraints) else tuple(constraints)
-    for constraint in found:
-        if not callable(constraint):
-            raise TypeError(f"constraints must be callables that take a point, got {constraint!r}")
-    return found
+    return check_callables("constraints", constraints, "take a point")

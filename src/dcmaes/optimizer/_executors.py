@@ -16,6 +16,7 @@ from concurrent.futures import (
     wait,
 )
 
+from dcmaes._validation import shown
 from dcmaes.optimizer._interrupts import Interrupts
 from dcmaes.optimizer._measurement import (
     ALL_HANG,
@@ -68,6 +69,10 @@ class ExecutorEvaluator:
     ) -> None:
         self._make = executor if callable(executor) else None
         self._executor = executor() if callable(executor) else executor
+        if not callable(getattr(self._executor, "submit", None)):
+            raise TypeError(
+                f"executor must return an executor with a submit method, got {shown(self._executor)}"
+            )
         self._objective = objective
         self.n_slots = n_slots
         self._timeout = timeout

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from dcmaes._validation import check_integer, check_number
+from dcmaes._validation import check_integer, check_number, shown
 from dcmaes.optimizer._interrupts import Interrupts
 from dcmaes.optimizer._measurement import ALL_HANG, Evaluator, InlineEvaluator, Measurement, Objective
 from dcmaes.optimizer._optimizer import Optimizer
@@ -62,7 +62,7 @@ class Effort:
         if self.executor is not None and not has_submit and not callable(self.executor):
             raise TypeError(
                 "executor must have a submit method like concurrent.futures.Executor, or be a callable that "
-                f"returns such an executor, got {self.executor!r}"
+                f"returns such an executor, got {shown(self.executor)}"
             )
 
     def make_evaluator(self, optimizer: Optimizer, objective: Objective, interrupts: Interrupts) -> Evaluator:
@@ -86,7 +86,7 @@ def drive(optimizer: Optimizer, objective: Objective, effort: Effort) -> Result:
     run = optimizer._run
     with optimizer, show_progress(optimizer, effort.progress), Interrupts() as interrupts:
         if not callable(objective):
-            raise TypeError(f"objective must be callable with a point, got {objective!r}")
+            raise TypeError(f"objective must be callable with a point, got {shown(objective)}")
         evaluator = effort.make_evaluator(optimizer, objective, interrupts)
         is_hasty = True
         try:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dcmaes._validation import check_integer
+from dcmaes._validation import check_callables, check_integer, check_path, shown
 from dcmaes.journal import StoreError
 from dcmaes.optimizer._constraints import Constraint, Constraints
 from dcmaes.optimizer._history import History, Record
@@ -26,6 +26,8 @@ from dcmaes.optimizer._trial import Trial
 from dcmaes.space import Space
 from dcmaes.strategies import Strategy, make_strategy
 
+# Trials that go out at once are all kept in memory; more of them are a mistake.
+MAX_ASK = 2**20
 Callback = Callable[["Optimizer"], Any]
 
 
@@ -101,14 +103,14 @@ class Optimizer:
         store: str | os.PathLike[str] | None = None,
     ) -> None:
         if not isinstance(space, Space):
-            raise TypeError(f"space must be a Space, got {space!r}")
+            raise TypeError(f"space must be a Space, got {shown(space)}")
         settings = Settings(budget, choose_seed(seed), direction, time_limit, target, duplicates, on_error)
         self._lock = threading.RLock()
-        self._callbacks = _check_callbacks(callbacks)
+        self._callbacks = check_callables("callbacks", callbacks, "take the optimizer")
         self._own_time = 0.0
         self._is_whole = True
         made = make_strategy(strategy), Constraints(constraints, is_strict=on_error == "raise"), x0
-        self._store = None if store is None else RunStore(store)
+        self._store = None if store is None else RunStore(check_path("store", store))
         if self._store is None:
             self._run = Run(space, settings, *made)
             return
@@ -169,6 +171,7 @@ class Optimizer:
         with self._lock:
             if not self._run.is_asking():
                 return []
+            n = None if n is None else check_integer("n", min(n, self._run.room), high=MAX_ASK)
             with self._changing():
                 trials = self._run.ask(n)
                 if self._store is not None:
@@ -236,7 +239,7 @@ class Optimizer:
         from dcmaes.optimizer._saving import save
 
         with self._lock:
-            save(self, path)
+            save(self, check_path("path", path))
 
     @classmethod
     def load(
@@ -267,7 +270,7 @@ class Optimizer:
         """
         from dcmaes.optimizer._saving import load
 
-        return load(path, space, strategy, constraints, callbacks, budget, time_limit)
+        return load(check_path("path", path), space, strategy, constraints, callbacks, budget, time_limit)
 
     def close(self) -> None:
         """Write how the run stands to its store and let go of it; without a store nothing happens.
@@ -345,11 +348,3 @@ class Optimizer:
             if isinstance(answer, (bool, np.bool_)) and answer:
                 name = getattr(callback, "__name__", type(callback).__name__)
                 self._run.halt(StopReason.CALLBACK.stop(callback=name, n_evaluations=self._run.n_told))
-
-
-def _check_callbacks(callbacks: Callback | Iterable[Callback]) -> tuple[Callback, ...]:
-    found = (callbacks,) if callable(callbacks) else tuple(callbacks)
-    for callback in found:
-        if not callable(callback):
-            raise TypeError(f"callbacks must be callables that take the optimizer, got {callback!r}")
-    return found

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dcmaes._validation import check_number
+from dcmaes._validation import check_list, check_number, shown
 from dcmaes.optimizer._archive import Archive, Entry, Status
 from dcmaes.optimizer._constraints import ConstraintError, Constraints
 from dcmaes.optimizer._knowledge import Knowledge, Outstanding
@@ -25,6 +25,8 @@ from dcmaes.optimizer._stopping import PASSING, Stop, StopReason
 from dcmaes.optimizer._trial import Reading, Trial, freeze, read
 from dcmaes.space import Space
 from dcmaes.strategies import Evaluations, Strategy
+
+_WANTED_TRIALS = "a Trial that ask returned, or several of them"
 
 
 class Told(NamedTuple):
@@ -115,7 +117,7 @@ class Run:
         if isinstance(trials, Trial):
             spent = math.nan if seconds is None else _check_seconds(seconds)
             return [Told(self._find_out(trials), read(values), spent)]
-        outs = [self._find_out(trial) for trial in trials]
+        outs = [self._find_out(trial) for trial in check_list("trials", trials, _WANTED_TRIALS)]
         if len({out.trial.id for out in outs}) < len(outs):
             raise ValueError("trials must be different from each other, got one of them twice")
         readings = [read(value) for value in _as_list("values", values, len(outs))]
@@ -265,7 +267,7 @@ class Run:
 
     def _find_out(self, trial: Trial) -> Outstanding:
         if not isinstance(trial, Trial):
-            raise TypeError(f"trials must be a Trial that ask returned, or several of them, got {trial!r}")
+            raise TypeError(f"trials must be {_WANTED_TRIALS}, got {shown(trial)}")
         out = self.knowledge.outstanding.get(trial.id)
         if out is None:
             if 0 <= trial.id < self.next_id:
@@ -333,15 +335,14 @@ class Run:
 
 
 def _check_seconds(seconds: Any) -> float:
-    return seconds if type(seconds) is float else check_number("seconds", seconds, low=0.0)
+    is_unknown = isinstance(seconds, (float, np.floating)) and math.isnan(seconds)
+    return math.nan if is_unknown else check_number("seconds", seconds, low=0.0)
 
 
 def _as_list(name: str, values: Any, n: int) -> list[Any]:
     if isinstance(values, np.ndarray) and values.ndim == 1:
         values = values.tolist()
-    elif isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise ValueError(f"{name} must be a sequence of {n}, one for each trial, got {values!r}")
-    found = list(values)
+    found = check_list(name, values, f"a sequence of {n}, one for each trial")
     if len(found) != n:
         raise ValueError(f"{name} must be a sequence of {n}, one for each trial, got {len(found)}")
     return found

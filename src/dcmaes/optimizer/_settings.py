@@ -31,8 +31,8 @@ class Settings:
     on_error: str = "penalize"
 
     def __post_init__(self) -> None:
-        self._set("budget", check_integer("budget", self.budget, low=1))
-        self._set("seed", check_integer("seed", self.seed, low=0))
+        self._set("budget", check_integer("budget", self.budget, low=1, high=2**63 - 1))
+        self._set("seed", check_integer("seed", self.seed, low=0, high=2**128 - 1))
         check_choice("direction", self.direction, ("minimize", "maximize"))
         check_choice("duplicates", self.duplicates, ("cache", "reevaluate", "allow"))
         check_choice("on_error", self.on_error, ("penalize", "raise"))

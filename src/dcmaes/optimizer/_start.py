@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dcmaes._validation import FloatArray
+from dcmaes._validation import FloatArray, check_list, shown
 from dcmaes.optimizer._trial import Reading, read
 from dcmaes.space import Space
 
@@ -31,15 +31,14 @@ def read_start(x0: Any, space: Space) -> list[Start]:
         return []
     if _is_point(x0) or _is_pair(x0):
         return [_read_one("x0", x0, space)]
-    if not isinstance(x0, Iterable) or isinstance(x0, (str, bytes)):
-        raise TypeError(f"x0 must be a point, a (point, value) tuple or a sequence of these, got {x0!r}")
-    return [_read_one(f"x0[{i}]", item, space) for i, item in enumerate(x0)]
+    items = check_list("x0", x0, "a point, a (point, value) tuple or a sequence of these")
+    return [_read_one(f"x0[{i}]", item, space) for i, item in enumerate(items)]
 
 
 def _read_one(name: str, item: Any, space: Space) -> Start:
     point, told = item if _is_pair(item) else (item, None)
     if not _is_point(point):
-        raise TypeError(f"{name} must be a point or a (point, value) tuple, got {item!r}")
+        raise TypeError(f"{name} must be a point or a (point, value) tuple, got {shown(item)}")
     try:
         x = space.encode(point)
     except (TypeError, ValueError) as error:
@@ -48,7 +47,7 @@ def _read_one(name: str, item: Any, space: Space) -> Start:
         return Start(x, None)
     reading = read(told)
     if reading.reason is not None:
-        raise ValueError(f"{name}: the known value must be a finite number or an Outcome, got {told!r}")
+        raise ValueError(f"{name}: the known value must be a finite number or an Outcome, got {shown(told)}")
     return Start(x, reading)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol, TextIO
 
+from dcmaes._validation import shown
 from dcmaes.progress._standing import Standing, describe
 
 Observe = Callable[[], Standing]
@@ -69,8 +70,8 @@ def open_display(
     >>> lines.close("done")
     done
     """
-    if progress not in (None, False, True):
-        raise TypeError(f"progress must be True, False or None, got {progress!r}")
+    if progress is not None and not isinstance(progress, bool):
+        raise TypeError(f"progress must be True, False or None, got {shown(progress)}")
     if progress is False:
         return None
     make = _surface_factory(stream or sys.stderr)

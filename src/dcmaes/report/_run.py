@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcmaes._validation import FloatArray, IntArray
+from dcmaes._validation import FloatArray, IntArray, shown
 from dcmaes.optimizer import Result
 from dcmaes.report._effects import Effects, total_effects
 from dcmaes.report._labels import axis_position, variable_labels
@@ -121,7 +121,7 @@ def read_run(source: Any, outputs: Mapping[int, str] | None = None) -> Run:
     elif isinstance(source, StoredRun):
         run = _of_store(source)
     else:
-        raise TypeError(f"result must be a Result, or what dcmaes.store.read returns, got {source!r}")
+        raise TypeError(f"result must be a Result, or what dcmaes.store.read returns, got {shown(source)}")
     if outputs is None:
         return run
     pairs = zip(run.ids.tolist(), run.outputs, strict=True)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from dcmaes._validation import check_list, shown
 
-def identity_key(value: Any) -> Hashable:
+MAX_CHOICES = 2**20
+# Deeper ones are a mistake, such as a list that contains itself.
+MAX_NESTING = 100
+
+
+def identity_key(value: Any, depth: int = 0) -> Hashable:
     """Return a hashable key that two values share exactly if they are the same choice.
 
     Lists, tuples, dicts and arrays compare by their contents, other objects without a hash by identity.
+    `depth` counts the lists around the value, which must not be too many.
 
     >>> identity_key([1, "a"]) == identity_key([1, "a"])
     True
@@ -19,20 +26,25 @@ def identity_key(value: Any) -> Hashable:
     False
     """
     kind = type(value)
-    if kind in (list, tuple):
-        return (kind, tuple(map(identity_key, value)))
-    if kind is dict:
-        return (kind, frozenset((identity_key(key), identity_key(item)) for key, item in value.items()))
-    if kind is np.ndarray:
-        contents = tuple(map(identity_key, value.ravel().tolist()))
-        return (kind, value.dtype.str, value.shape, contents)
+    if kind in (list, tuple, dict, np.ndarray):
+        return (kind, *_contents_key(value, depth + 1))
     if isinstance(value, (float, np.floating)) and value != value:
         return (kind, "nan")
     try:
         hash(value)
-    except TypeError:
+    except Exception:  # no hash, or one that fails
         return (kind, id(value))
     return (kind, value)
+
+
+def _contents_key(value: Any, depth: int) -> tuple[Hashable, ...]:
+    if depth > MAX_NESTING:
+        raise ValueError(f"a choice must not be nested more than {MAX_NESTING} deep, or contain itself")
+    if isinstance(value, dict):
+        return (frozenset((identity_key(k, depth), identity_key(v, depth)) for k, v in value.items()),)
+    if isinstance(value, np.ndarray):
+        return (value.dtype.str, value.shape, *_contents_key(value.ravel().tolist(), depth))
+    return (tuple(identity_key(entry, depth) for entry in value),)
 
 
 def plain_key(value: Any) -> Hashable:
@@ -56,18 +68,21 @@ def list_choices(argument: str, values: Iterable[Any]) -> tuple[Any, ...]:
     >>> list_choices("choices", ["relu", "gelu"])
     ('relu', 'gelu')
     """
-    if isinstance(values, (str, bytes, set, frozenset, Mapping)) or not isinstance(values, Iterable):
-        raise TypeError(f"{argument} must be a list or another sequence in a fixed order, got {values!r}")
-    if isinstance(values, np.ndarray) and values.ndim != 1:
-        raise ValueError(f"{argument} must be one-dimensional, got an array of shape {values.shape}")
-    result = tuple(values.tolist() if isinstance(values, np.ndarray) else values)
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise ValueError(f"{argument} must be one-dimensional, got an array of shape {values.shape}")
+        values = values.tolist()
+    wanted = "a list or another sequence in a fixed order"
+    result = tuple(check_list(argument, values, wanted, most=MAX_CHOICES))
     if not result:
-        raise ValueError(f"{argument} must have at least one entry, got {values!r}")
+        raise ValueError(f"{argument} must have at least one entry, got {shown(values)}")
     seen: set[Hashable] = set()
     for value in result:
         key = identity_key(value)
         if key in seen:
-            raise ValueError(f"{argument} must be different from each other, got {value!r} more than once")
+            raise ValueError(
+                f"{argument} must be different from each other, got {shown(value)} more than once"
+            )
         seen.add(key)
     return result
 

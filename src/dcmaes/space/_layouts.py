@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dcmaes._validation import FloatArray, IntArray, readonly
+from dcmaes._validation import FloatArray, IntArray, check_list, readonly, shown
 from dcmaes.space._variables import Binary, Categorical, Float, Integer, Ordinal, Variable
 
 
@@ -42,7 +42,7 @@ class NamedLayout:
 
     def encode_many(self, points: Iterable[Any]) -> FloatArray:
         """Return the coded points, shape (n, d), or raise naming the variable that is wrong."""
-        rows = [self._encode(point) for point in points]
+        rows = [self._encode(point) for point in check_list("points", points, "a sequence of dicts")]
         return np.array(rows, dtype=np.float64).reshape(len(rows), len(self._variables))
 
     def decode_many(self, x: FloatArray) -> list[dict[str, Any]]:
@@ -57,7 +57,7 @@ class NamedLayout:
 
     def _encode(self, point: Any) -> list[float]:
         if not isinstance(point, Mapping):
-            raise TypeError(f"point must be a dict with the names of the space, got {point!r}")
+            raise TypeError(f"point must be a dict with the names of the space, got {shown(point)}")
         for name in point:
             if name not in self._variables:
                 hint = suggestion(name, self._variables)
@@ -90,7 +90,9 @@ class PositionalLayout:
 
     def encode_many(self, points: Iterable[Any]) -> FloatArray:
         """Return the coded points, shape (n, d), or raise naming the variable that is wrong."""
-        rows = points if isinstance(points, np.ndarray) else list(points)
+        wanted = f"a sequence of arrays of shape ({len(self._variables)},)"
+        is_block = isinstance(points, np.ndarray) and points.ndim == 2
+        rows: Any = points if is_block else check_list("points", points, wanted)
         if len(rows) == 0:
             return np.empty((0, len(self._variables)))
         for row in rows:
@@ -114,8 +116,8 @@ class PositionalLayout:
 
     def _check_shape(self, point: Any) -> None:
         wanted = f"point must be an array of shape ({len(self._variables)},)"
-        if not isinstance(point, (np.ndarray, Sequence)) or isinstance(point, str):
-            raise TypeError(f"{wanted}, got {point!r}")
+        if not isinstance(point, (np.ndarray, Sequence)) or isinstance(point, (str, bytes)):
+            raise TypeError(f"{wanted}, got {shown(point)}")
         shape = point.shape if isinstance(point, np.ndarray) else (len(point),)
         if shape != (len(self._variables),):
             raise ValueError(f"{wanted}, got shape {shape}")
@@ -124,7 +126,9 @@ class PositionalLayout:
         """Return the rows in the type of the points, or None if that might lose something."""
         try:
             values = np.asarray(rows)
-        except ValueError:
+        except Exception:  # whatever foreign objects raise
+            return None
+        if values.ndim != 2 or self._is_beyond_float(values):
             return None
         if values.dtype.kind not in "biuf" or (values.dtype.kind == "b" and not self._accepts_bool):
             return None
@@ -132,10 +136,12 @@ class PositionalLayout:
             return values.astype(np.float64)
         if values.dtype.kind == "u" and values.max() > np.uint64(2**63 - 1):
             return None
-        if values.dtype.kind == "f" and not (np.abs(values) <= 2.0**53).all():
-            return None
         integers = values.astype(np.int64)
         return integers if values.dtype.kind != "f" or np.array_equal(integers, values) else None
+
+    def _is_beyond_float(self, values: NDArray[Any]) -> bool:
+        """Tell whether numbers that may have been integers are so large that floats do not hold them all."""
+        return values.dtype.kind == "f" and not (np.abs(values[:, self._stepped]) < 2.0**53).all()
 
     def _are_members(self, values: NDArray[Any]) -> bool:
         if not ((values >= self._low) & (values <= self._high)).all():
@@ -160,7 +166,9 @@ class PositionalLayout:
                 if isinstance(value, (bool, np.bool_)) or not isinstance(
                     value, (int, float, np.integer, np.floating)
                 ):
-                    raise TypeError(f"{name} must have numbers as values in a space of arrays, got {value!r}")
+                    raise TypeError(
+                        f"{name} must have numbers as values in a space of arrays, got {shown(value)}"
+                    )
             is_exact = all(map(_is_float64, variable.values))
             if not is_exact or len(set(map(float, variable.values))) < len(variable.values):
                 raise ValueError(

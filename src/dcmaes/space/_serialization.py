@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dcmaes._validation import check_integer
+from dcmaes._validation import check_integer, shown
+from dcmaes.space._identity import MAX_NESTING
 from dcmaes.space._layouts import suggestion
-from dcmaes.space._variables import Binary, Categorical, Float, Integer, Ordinal, Variable
+from dcmaes.space._variables import MAX_VARIABLES, Binary, Categorical, Float, Integer, Ordinal, Variable
 
 KINDS: dict[str, type[Variable]] = {
     "binary": Binary,
@@ -53,14 +54,15 @@ def space_from_dict(data: Any) -> tuple[list[str] | None, list[Variable]]:
     (['norm'], [Binary()])
     """
     if not isinstance(data, Mapping):
-        raise TypeError(f"a space must be described by a dict, got {data!r}")
+        raise TypeError(f"a space must be described by a dict, got {shown(data)}")
     if set(data) == {"array"} and isinstance(data["array"], (list, tuple)):
         variables: list[Variable] = []
         for i, entry in enumerate(data["array"]):
             entry = dict(entry) if isinstance(entry, Mapping) else entry
             repeat = entry.pop("repeat", 1) if isinstance(entry, dict) else 1
             variable = _variable_from_dict(f"array[{i}]", entry)
-            variables += [variable] * check_integer(f"array[{i}]: repeat", repeat, low=1)
+            repeat = check_integer(f"array[{i}]: repeat", repeat, low=1, high=MAX_VARIABLES)
+            variables += [variable] * repeat
         return None, variables
     return list(data), [_variable_from_dict(repr(name), entry) for name, entry in data.items()]
 
@@ -79,12 +81,12 @@ def _variable_to_dict(name: str, variable: Variable) -> dict[str, Any]:
 def _variable_from_dict(name: str, data: Any) -> Variable:
     if not isinstance(data, Mapping):
         raise TypeError(
-            f"{name} must be a table such as {{type = 'integer', low = 0, high = 9}}, got {data!r}"
+            f"{name} must be a table such as {{type = 'integer', low = 0, high = 9}}, got {shown(data)}"
         )
     kind = data.get("type")
     if not isinstance(kind, str) or kind not in KINDS:
         wanted = f"{name}: type must be one of {', '.join(map(repr, KINDS))}"
-        raise ValueError(f"{wanted}; got {kind!r}{suggestion(kind, KINDS)}")
+        raise ValueError(f"{wanted}; got {shown(kind)}{suggestion(kind, KINDS)}")
     allowed = (*REQUIRED[kind], *OPTIONAL.get(kind, ()))
     for key in data:
         if key not in ("type", *allowed):
@@ -123,9 +125,11 @@ def _value_to_plain(name: str, value: Any) -> Any:
     )
 
 
-def _value_from_plain(data: Any) -> Any:
+def _value_from_plain(data: Any, depth: int = 0) -> Any:
+    if depth > MAX_NESTING:
+        raise ValueError(f"a value must not be nested more than {MAX_NESTING} deep")
     if isinstance(data, list):
-        return [_value_from_plain(entry) for entry in data]
+        return [_value_from_plain(entry, depth + 1) for entry in data]
     if not isinstance(data, Mapping):
         return data
     if len(data) == 1:
@@ -133,12 +137,25 @@ def _value_from_plain(data: Any) -> Any:
         if kind == "float" and content in ("inf", "-inf", "nan"):
             return float(content)
         if kind == "tuple" and isinstance(content, list):
-            return tuple(_value_from_plain(entry) for entry in content)
+            return tuple(_value_from_plain(entry, depth + 1) for entry in content)
         if kind in _NUMPY_TYPES:
-            return _NUMPY_TYPES[kind](_value_from_plain(content))
+            return _numpy_scalar(kind, _value_from_plain(content, depth + 1))
     raise ValueError(
-        f"a value must be None, a string, a number, a list or {{'tuple': [...]}}, got {dict(data)!r}"
+        f"a value must be None, a string, a number, a list or {{'tuple': [...]}}, got {shown(dict(data))}"
     )
+
+
+def _numpy_scalar(kind: str, number: Any) -> Any:
+    """Return a number in a type of numpy, or raise if that type does not hold it."""
+    if isinstance(number, (bool, int, float)):
+        try:
+            with np.errstate(over="ignore"):
+                made = _NUMPY_TYPES[kind](number)
+        except (OverflowError, ValueError):
+            made = None
+        if made is not None and (made.item() == number or number != number):
+            return made
+    raise ValueError(f"{{{kind!r}: {shown(number)}}} is no number of type {kind}")
 
 
 _NUMPY_TYPES: dict[Any, Any] = {

@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcmaes._validation import FloatArray, check_generator, check_integer
+from dcmaes._validation import FloatArray, as_floats, check_generator, check_integer, check_list, shown
 from dcmaes.space._layouts import Layout, NamedLayout, PositionalLayout
 from dcmaes.space._serialization import space_from_dict, space_to_dict
 from dcmaes.space._sites import CONTINUOUS, Sites
-from dcmaes.space._variables import Binary, Integer, Variable
+from dcmaes.space._variables import MAX_VARIABLES, Binary, Integer, Variable
+
+# More points than this at once are a mistake.
+MAX_SAMPLE = 10**9
 
 
 class Space:
@@ -47,13 +50,11 @@ class Space:
     def __init__(self, variables: Mapping[str, Variable] | Iterable[tuple[str, Variable]]) -> None:
         pairs = _pairs(variables)
         seen = set()
-        for name, variable in pairs:
+        for name, _ in pairs:
             if not isinstance(name, str) or not name:
-                raise TypeError(
-                    f"names must be strings of at least one character, got {name!r} for {variable!r}"
-                )
+                raise TypeError(f"names must be strings of at least one character, got {shown(name)}")
             if name in seen:
-                raise ValueError(f"names must be different from each other, got {name!r} more than once")
+                raise ValueError(f"names must be different from each other, got {shown(name)} more than once")
             seen.add(name)
         self._build([name for name, _ in pairs], [variable for _, variable in pairs])
 
@@ -72,10 +73,8 @@ class Space:
         >>> Space.array([Binary(), Integer(0, 9)]).sample(np.random.default_rng(0), 1)
         [array([1, 2])]
         """
-        if isinstance(variables, (Mapping, Variable)) or not isinstance(variables, Iterable):
-            raise TypeError(f"variables must be a list of variables, got {variables!r}")
         space = cls.__new__(cls)
-        space._build(None, list(variables))
+        space._build(None, check_list("variables", variables, "a list of variables", most=MAX_VARIABLES))
         return space
 
     @classmethod
@@ -86,7 +85,7 @@ class Space:
         >>> Space.binary(64).size == 2**64
         True
         """
-        return cls.array([Binary()] * check_integer("n", n, low=1))
+        return cls.array([Binary()] * check_integer("n", n, low=1, high=MAX_VARIABLES))
 
     @classmethod
     def integers(cls, n: int, low: int, high: int, *, log: bool = False, periodic: bool = False) -> Space:
@@ -96,7 +95,8 @@ class Space:
         >>> Space.integers(10, -50, 50).dimension
         10
         """
-        return cls.array([Integer(low, high, log=log, periodic=periodic)] * check_integer("n", n, low=1))
+        n = check_integer("n", n, low=1, high=MAX_VARIABLES)
+        return cls.array([Integer(low, high, log=log, periodic=periodic)] * n)
 
     def _build(self, names: Sequence[str] | None, variables: Sequence[Any]) -> None:
         if not variables:
@@ -104,7 +104,7 @@ class Space:
         for name, variable in zip(names or range(len(variables)), variables, strict=True):
             if not isinstance(variable, Variable):
                 kinds = "Binary(), Integer(...), Ordinal(...), Categorical(...) or Float(...)"
-                raise TypeError(f"variable {name!r} must be one of {kinds}; got {variable!r}")
+                raise TypeError(f"variable {name!r} must be one of {kinds}; got {shown(variable)}")
         self._names = None if names is None else tuple(names)
         self._variables = tuple(variables)
         self._layout = PositionalLayout(variables) if names is None else NamedLayout(names, variables)
@@ -164,7 +164,7 @@ class Space:
         [array([1, 0, 0]), array([0, 1, 1])]
         """
         check_generator("rng", rng)
-        n = check_integer("n", n, low=0)
+        n = check_integer("n", n, low=0, high=MAX_SAMPLE)
         return self._layout.decode_many(self._sites.uniform(rng.random((n, self.dimension))))
 
     def encode(self, point: Any) -> FloatArray:
@@ -194,7 +194,7 @@ class Space:
         >>> Space({"act": Categorical(["relu", "gelu"])}).decode([1.0])
         {'act': 'gelu'}
         """
-        return self.decode_many(np.asarray(x, dtype=np.float64)[np.newaxis])[0]
+        return self.decode_many(as_floats("x", x)[np.newaxis])[0]
 
     def decode_many(self, x: ArrayLike) -> list[Any]:
         """Return the points of coded points of shape (n, d): new dicts, or read-only arrays.
@@ -203,7 +203,7 @@ class Space:
         >>> Space.integers(2, 1, 8).decode_many([[0.0, 7.0], [2.0, 3.0]])
         [array([1, 8]), array([3, 4])]
         """
-        coded = np.asarray(x, dtype=np.float64)
+        coded = as_floats("x", x)
         self._check_coded(coded)
         return self._layout.decode_many(coded)
 
@@ -215,7 +215,7 @@ class Space:
         ["'a' is Integer(0, 3) here and Integer(0, 4) there"]
         """
         if not isinstance(other, Space):
-            raise TypeError(f"other must be a Space, got {other!r}")
+            raise TypeError(f"other must be a Space, got {shown(other)}")
         if self.is_named != other.is_named:
             form = {True: "dicts", False: "arrays"}
             return [f"points are {form[self.is_named]} here and {form[other.is_named]} there"]
@@ -292,12 +292,11 @@ def _pairs(variables: Any) -> list[tuple[Any, Any]]:
     if isinstance(variables, Mapping):
         return list(variables.items())
     hint = "use Space.array([...]) for points that are arrays"
-    if isinstance(variables, (str, Variable)) or not isinstance(variables, Iterable):
-        raise TypeError(f"variables must be a dict of names and variables, got {variables!r}; {hint}")
-    pairs = list(variables)
+    wanted = f"a dict of names and variables ({hint})"
+    pairs = check_list("variables", variables, wanted, most=MAX_VARIABLES)
     for pair in pairs:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError(
-                f"variables must be a dict, or pairs of a name and a variable, got {pair!r}; {hint}"
+                f"variables must be a dict, or pairs of a name and a variable ({hint}), got {shown(pair)}"
             )
     return pairs

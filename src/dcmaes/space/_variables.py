@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dcmaes._validation import check_integer, check_number
+from dcmaes._validation import as_scalar, check_integer, check_number, shown
 from dcmaes.space._identity import ChoiceIndex, identity_key, list_choices
 from dcmaes.space._sites import CATEGORY, CONTINUOUS, LATTICE
 
 # States are coded as float64 numbers, which hold every integer up to here.
 MAX_STATES = 2**53
+MAX_VARIABLES = 2**20
 
 
 class Site(NamedTuple):
@@ -73,7 +74,8 @@ class Binary(Variable):
 
     def encode(self, name: str, value: Any) -> float:
         """Return 0.0 or 1.0, or raise saying what `name` must be."""
-        wanted = f"{name} must be False or True (0 or 1), got {value!r}"
+        value = as_scalar(value)
+        wanted = f"{name} must be False or True (0 or 1), got {shown(value)}"
         if not isinstance(value, (bool, np.bool_, int, float, np.integer, np.floating)):
             raise TypeError(wanted)
         if value not in (0, 1):
@@ -133,15 +135,16 @@ class Integer(Variable):
 
     def encode(self, name: str, value: Any) -> float:
         """Return the number of steps from `low`, or raise saying what `name` must be."""
+        value = as_scalar(value)
         wanted = f"{name} must be an integer from {self.low} to {self.high}"
         if isinstance(value, (float, np.floating)):
             if not value.is_integer():
-                raise ValueError(f"{wanted}, got {value!r}")
+                raise ValueError(f"{wanted}, got {shown(value)}")
             value = int(value)
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-            raise TypeError(f"{wanted}, got {value!r}")
+            raise TypeError(f"{wanted}, got {shown(value)}")
         if not self.low <= value <= self.high:
-            raise ValueError(f"{wanted}, got {value!r}")
+            raise ValueError(f"{wanted}, got {shown(value)}")
         return float(int(value) - self.low)
 
     def decode(self, coded: Sequence[float]) -> list[int]:
@@ -221,8 +224,8 @@ class _Listed(Variable):
         """Return the position of the value, or raise saying what `name` must be."""
         found = self._index.find(value)
         if found is None:
-            shown = ", ".join(map(repr, self._values[:10])) + (", ..." if len(self._values) > 10 else "")
-            raise ValueError(f"{name} must be one of {shown}; got {value!r}")
+            some = ", ".join(map(shown, self._values[:10])) + (", ..." if len(self._values) > 10 else "")
+            raise ValueError(f"{name} must be one of {some}; got {shown(value)}")
         return float(found)
 
     def decode(self, coded: Sequence[float]) -> list[Any]:
@@ -317,7 +320,7 @@ def _check_range(variable: Integer | Float, low: float, high: float, *, smallest
     kind = type(variable).__name__
     for flag in ("log", "periodic"):
         if not isinstance(getattr(variable, flag), bool):
-            raise TypeError(f"{kind}: {flag} must be True or False, got {getattr(variable, flag)!r}")
+            raise TypeError(f"{kind}: {flag} must be True or False, got {shown(getattr(variable, flag))}")
     if low > high:
         raise ValueError(f"{kind}: low must be at most high, got low={low}, high={high}")
     if variable.log and variable.periodic:

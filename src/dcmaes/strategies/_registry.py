@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from dcmaes._validation import check_choice
+from dcmaes._validation import check_choice, shown
 from dcmaes.strategies._protocol import Strategy
 
 # Module and class of each strategy; modules are imported when their strategy is first used.
@@ -43,7 +43,7 @@ def make_strategy(strategy: str | Strategy[Any], options: Mapping[str, Any] | No
                 "a class; make an object of it" if isinstance(strategy, type) else f"no {missing[0]!r} in it"
             )
             wanted = "a name or an object that obeys the strategy protocol"
-            raise TypeError(f"strategy must be {wanted}, got {strategy!r} ({detail})")
+            raise TypeError(f"strategy must be {wanted}, got {shown(strategy)} ({detail})")
         return strategy
     check_choice("strategy", strategy, tuple(_CLASSES))
     made: Strategy[Any] = strategy_class(strategy)(**(options or {}))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dcmaes._validation import shown
 from dcmaes.space import Categorical, Float, Integer, Ordinal, Space, Variable
 
 # How much of an unbounded distribution is left out at either end.
@@ -38,7 +39,7 @@ class SearchSpace:
         if not isinstance(param_space, Mapping) or not param_space:
             raise TypeError(
                 "param_space must be a dict of parameter names and what they can be "
-                f"(a variable, a distribution of scipy.stats, or a list), got {param_space!r}"
+                f"(a variable, a distribution of scipy.stats, or a list), got {shown(param_space)}"
             )
         self._codings = {name: _coding(name, given) for name, given in param_space.items()}
         self.space = Space({name: coding.variable for name, coding in self._codings.items()})
@@ -59,7 +60,7 @@ def _coding(name: str, given: Any) -> _Coding:
         return _Coding(Ordinal(given) if _is_ordered(given) else Categorical(given), _as_it_is)
     raise TypeError(
         f"param_space[{name!r}] must be a variable (dcmaes.Integer(1, 8), ...), a distribution of "
-        f"scipy.stats or a list of values, got {given!r}"
+        f"scipy.stats or a list of values, got {shown(given)}"
     )
 
 
