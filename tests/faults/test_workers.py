@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -180,6 +181,62 @@ def test_a_pool_that_can_be_made_again_is(tmp_path):
     with pytest.warns(RuntimeWarning, match="was lost and is made again"):
         result = dc.minimize(objective, **RUN, budget=12, executor=lambda: ProcessPoolExecutor(1), workers=1)
     assert (result.nfev, result.n_failures) == (12, 0)
+
+
+class Hidden:
+    """Raises an exception of a module that only the worker finds."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+
+    def __call__(self, x):
+        sys.path.insert(0, str(self.folder))
+        raise import_module("meshing").MeshError(f"element {x[0]}")
+
+
+@pytest.mark.parametrize("where", ["workers", "executor"])
+def test_an_exception_that_only_the_worker_knows_is_a_failure_like_others(tmp_path, where):
+    (tmp_path / "meshing.py").write_text("class MeshError(Exception): pass")
+    with ProcessPoolExecutor(2) as pool:
+        how = {"workers": {"workers": 2}, "executor": {"executor": pool, "workers": 2}}[where]
+        result = dc.minimize(Hidden(tmp_path), **RUN, budget=6, **how)
+        assert (result.nfev, result.n_failures) == (6, 6)
+        assert all(record.reason == f"MeshError: element {record.point[0]}" for record in result.history)
+        with pytest.raises(dc.EvaluationError, match="MeshError: element") as caught:
+            dc.minimize(Hidden(tmp_path), **RUN, budget=6, on_error="raise", **how)
+    assert "MeshError: element" in str(caught.value.__cause__)
+    assert "meshing" not in sys.modules
+
+
+class LeavingPrograms:
+    """Dies by itself, each time or the first time, and leaves behind what it started."""
+
+    def __init__(self, folder, is_forking):
+        self.folder = Path(folder)
+        self.is_forking = is_forking
+
+    def __call__(self, x):
+        if self.is_forking:  # what is forked off holds all files open, connections to the main process too
+            pid = os.fork()
+            if pid == 0:
+                time.sleep(60)
+                os._exit(0)
+        else:
+            pid = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]).pid
+        (self.folder / str(pid)).touch()
+        os._exit(3)
+
+
+@pytest.mark.filterwarnings("ignore:the evaluation of trial .* was lost:RuntimeWarning")
+@pytest.mark.parametrize("is_forking", [False, True])
+def test_a_worker_that_dies_takes_with_it_what_it_started(tmp_path, is_forking):
+    begun = time.monotonic()
+    result = dc.minimize(LeavingPrograms(tmp_path, is_forking), **RUN, budget=2, workers=2)
+    assert time.monotonic() - begun < 50
+    assert set(result.history.reasons) == {"the worker process died (exit code 3), for the second time"}
+    programs = [int(name.name) for name in tmp_path.iterdir()]
+    assert len(programs) == 4
+    assert wait_for(lambda: not any(map(is_alive, programs)))
 
 
 def _refuse():

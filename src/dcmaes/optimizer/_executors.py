@@ -27,6 +27,7 @@ from dcmaes.optimizer._measurement import (
     argument_of,
     failed,
     measure_remotely,
+    unpack,
 )
 from dcmaes.optimizer._trial import Trial, describe
 
@@ -154,7 +155,7 @@ class ExecutorEvaluator:
         error = future.exception() if not future.cancelled() else RuntimeError("the executor cancelled it")
         if error is None:
             self._has_worked = True
-            return [(trial, future.result())]
+            return [(trial, unpack(future.result()))]
         if isinstance(error, KeyboardInterrupt):
             raise error
         self._losses[trial.id] += 1

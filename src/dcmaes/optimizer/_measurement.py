@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import pickle
@@ -13,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 from dcmaes.optimizer._interrupts import Interrupts
-from dcmaes.optimizer._trial import Reading, Trial, describe, failure, read, thaw
+from dcmaes.optimizer._trial import Reading, Trial, failure, read, thaw
 
 Objective = Callable[[Any], Any]
 # Called when an evaluation came to nothing and is begun again: with the trial, why, and the worker if known.
@@ -61,7 +62,7 @@ def measure(objective: Objective, argument: Any) -> Measurement:
 
 
 def measure_remotely(objective: Objective, argument: Any, token: object = None) -> Measurement:
-    """Do the same in a worker: the reading holds nothing that cannot be sent back.
+    """Do the same in a worker, for `unpack`: an exception travels in bytes, since not all can be rebuilt.
 
     The token makes a call different from all others: Dask answers equal calls from its memory.
     """
@@ -69,7 +70,28 @@ def measure_remotely(objective: Objective, argument: Any, token: object = None) 
     reading = measurement.reading
     if reading.error is None:
         return measurement
-    return measurement._replace(reading=reading._replace(error=_sendable(reading.error)))
+    try:
+        packed = pickle.dumps(reading.error)
+    except Exception:  # it can hold anything
+        packed = b""
+    return measurement._replace(reading=reading._replace(error=_Packed(packed)))
+
+
+def unpack(measurement: Measurement) -> Measurement:
+    """Return what a worker measured; the exception is described if it cannot be rebuilt here."""
+    reading = measurement.reading
+    if not isinstance(reading.error, _Packed):
+        return measurement
+    error: Any = None
+    with contextlib.suppress(Exception):
+        error = pickle.loads(reading.error.args[0])  # noqa: S301 - pickled by a worker of ours
+    if not isinstance(error, BaseException):
+        error = RuntimeError(reading.reason)
+    return measurement._replace(reading=reading._replace(error=error))
+
+
+class _Packed(Exception):
+    """An exception on its way from a worker: its only argument is the pickled one."""
 
 
 def argument_of(objective: Objective, trial: Trial) -> Any:
@@ -88,15 +110,6 @@ def failed(reason: str, worker: str | None = None, started_at: float = math.nan)
     """Return the measurement of an evaluation that never came to an end."""
     seconds = time.time() - started_at
     return Measurement(failure(reason), seconds, worker, started_at)
-
-
-def _sendable(error: BaseException) -> BaseException:
-    """Return the exception, or its description where it cannot be pickled and rebuilt."""
-    try:
-        pickle.loads(pickle.dumps(error))  # noqa: S301 - what was pickled in this line
-    except Exception:
-        return RuntimeError(describe(error))
-    return error
 
 
 class Evaluator(Protocol):

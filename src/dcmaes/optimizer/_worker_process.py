@@ -14,7 +14,7 @@ import warnings
 from multiprocessing.connection import Connection
 from typing import Any
 
-from dcmaes.optimizer._measurement import Measurement, Objective, measure_remotely
+from dcmaes.optimizer._measurement import Measurement, Objective, measure_remotely, unpack
 from dcmaes.optimizer._trial import describe
 
 _IS_POSIX = os.name == "posix"
@@ -65,6 +65,11 @@ class WorkerProcess:
                 "executor=loky.get_reusable_executor(n), which can send lambdas and notebook functions"
             )
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the process is gone."""
+        return self._process.exitcode is not None
+
     def send(self, argument: Any) -> None:
         """Begin an evaluation."""
         with contextlib.suppress(OSError):  # a process that is gone says so when it is asked for the answer
@@ -73,19 +78,22 @@ class WorkerProcess:
     def receive(self) -> Measurement:
         """Return the answer; raise WorkerDied if there is none, KeyboardInterrupt if that is the answer."""
         try:
+            if self.has_ended and not self.connection.poll():
+                raise EOFError  # what it has forked off holds its end of the connection open
             answer = self.connection.recv()
         except (EOFError, OSError) as error:
             raise WorkerDied(f"the worker process died ({self._end()})") from error
         if isinstance(answer, KeyboardInterrupt):
             raise answer
-        measurement: Measurement = answer
-        return measurement
+        return unpack(answer)
 
     def kill(self) -> None:
-        """End the process and what it started, at once."""
+        """End the process and what it started, at once, also when it has died by itself."""
         pid = self._process.pid
-        if _IS_POSIX and pid is not None and self._process.exitcode is None:
-            with contextlib.suppress(OSError):  # it may not have got as far as making its group
+        if _IS_POSIX and pid is not None:
+            # Its number is given to no other process as long as anything of its group is left. It may not
+            # have got as far as making the group, or nothing is left.
+            with contextlib.suppress(OSError):
                 os.killpg(pid, signal.SIGKILL)
         self._process.kill()
         self._process.join()
@@ -127,8 +135,8 @@ def _work(
         while (argument := connection.recv()) is not None:
             try:
                 connection.send(measure_remotely(function, argument))
-            except KeyboardInterrupt as interrupt:
-                connection.send(interrupt)
+            except KeyboardInterrupt:
+                connection.send(KeyboardInterrupt())
 
 
 def _end_with(parent: int) -> None:

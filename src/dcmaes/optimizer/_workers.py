@@ -21,6 +21,9 @@ from dcmaes.optimizer._measurement import (
 from dcmaes.optimizer._trial import Trial, describe
 from dcmaes.optimizer._worker_process import WorkerDied, WorkerProcess
 
+# How often to look whether workers are there, in seconds: the end of one is not always heard of.
+_LOOK = 1.0
+
 
 class _Job(NamedTuple):
     """What a worker does, since when (seconds since 1970), and until when it may (on the monotonic clock)."""
@@ -95,13 +98,13 @@ class WorkersEvaluator:
     def collect(self) -> list[tuple[Trial, Measurement]]:
         """Wait for the first evaluations to end, one way or the other."""
         while not self._finished:
-            connections = {worker.connection: worker for worker in self._busy}
             first = min(job.deadline for job in self._busy.values())
-            patience = None if first == math.inf else max(0.0, first - time.monotonic())
+            patience = min(_LOOK, max(0.0, first - time.monotonic()))
             with self._interrupts.allowed():
-                ready = wait(connections, patience)
-            for connection in ready:
-                self._finished += self._receive(connections[connection])  # type: ignore[index]
+                ready = wait([worker.connection for worker in self._busy], patience)
+            for worker in list(self._busy):
+                if worker.connection in ready or worker.has_ended:
+                    self._finished += self._receive(worker)
             self._finished += self._stop_late()
             self._start()
         finished, self._finished = self._finished, []
