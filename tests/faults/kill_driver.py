@@ -1,9 +1,11 @@
-"""Kill a stored run with SIGKILL at random moments, resume it each time, and let it finish in the end.
+"""End a stored run in rough ways at random moments, resume it each time, and let it finish in the end.
 
-    python tests/faults/kill_driver.py FOLDER --kills 50 --mode serial
+    python tests/faults/kill_driver.py FOLDER --ends 50 --mode serial
 
-Each sitting is a process of its own. What the store held after each kill is noted, together with every
-evaluation that came to its end, and written to FOLDER/summary.json for whoever checks.
+Each sitting is a process of its own with a number of BLAS threads of its own. It is killed with SIGKILL, or
+interrupted as Ctrl-C does it: once, twice, or twice with nothing between. What the store held after each end
+is noted, together with every evaluation that came to its end, and written to FOLDER/summary.json for whoever
+checks.
 """
 
 from __future__ import annotations
@@ -14,9 +16,11 @@ import os
 import signal
 import sys
 import time
+import traceback
 from pathlib import Path
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 import dcmaes as dc
 from dcmaes.optimizer import _run_store
@@ -24,6 +28,8 @@ from dcmaes.optimizer import _run_store
 SPACE = dc.Space({"n": dc.Integer(-40, 40), "m": dc.Integer(-40, 40), "c": dc.Categorical(["a", "b", "c"])})
 BUDGETS = {"serial": 600, "rounds": 400, "async": 300}
 SECONDS = 0.002
+# How many interrupts of which kind, and how long after each other in seconds; no interrupt is SIGKILL.
+WAYS = {"killed": [], "interrupted": [0.0], "twice": [0.0, 0.004], "at_once": [0.0, 0.0]}
 
 
 class Objective:
@@ -76,27 +82,52 @@ def read_told(store: Path) -> dict[int, list]:
     """Return what the store holds of each told trial."""
     try:
         run = dc.store.read(store)
-    except dc.store.StoreError:  # killed before anything was written
+    except dc.store.StoreError:  # ended before anything was written
         return {}
     return {span.id: [span.worker, span.started, span.ended] for span in run.timeline}
 
 
-def kill_and_resume(folder: Path, mode: str, n_kills: int, rng: np.random.Generator) -> list[dict]:
-    """Return what the store held after each kill."""
+def end_and_resume(folder: Path, mode: str, n_ends: int, rng: np.random.Generator) -> list[dict]:
+    """Return what the store held after each end, and the way of it."""
     store, held = folder / "run.db", []
-    while len(held) < n_kills:
+    while len(held) < n_ends:
+        n_threads, way = int(rng.integers(1, 5)), str(rng.choice(list(WAYS)))
         child = os.fork()
         if child == 0:
-            run(folder, mode, store)
-            os._exit(0)
-        _wait(folder, int(rng.integers(BUDGETS[mode] // n_kills)))
+            _sit(folder, mode, store, n_threads)
+        _wait(folder, int(rng.integers(BUDGETS[mode] // n_ends)))
         time.sleep(rng.uniform(0.0, 2 * SECONDS))
-        os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-        if os.WIFEXITED(status):
-            sys.exit(f"the run ended by itself, with exit code {os.WEXITSTATUS(status)}")
-        held.append(read_told(store))
+        _end(child, WAYS[way])
+        held.append({"way": way, "told": read_told(store)})
     return held
+
+
+def _sit(folder: Path, mode: str, store: Path, n_threads: int) -> None:
+    """Work on the run in this process, and end it: with exit code 1 unless it was interrupted."""
+    code = 1
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        with threadpool_limits(n_threads):
+            is_interrupted = run(folder, mode, store).stop_reason is dc.StopReason.INTERRUPTED
+        code = 0 if is_interrupted else 1
+    except KeyboardInterrupt:
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def _end(child: int, interrupts: list[float]) -> None:
+    """End a sitting, and see that it ends by that and in no other way."""
+    for pause in interrupts:
+        time.sleep(pause)
+        os.kill(child, signal.SIGINT)
+    if not interrupts:
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    if os.WIFEXITED(status) and not (interrupts and os.WEXITSTATUS(status) == 0):
+        sys.exit(f"the run ended by itself, with exit code {os.WEXITSTATUS(status)}")
 
 
 def _wait(folder: Path, n: int) -> None:
@@ -119,16 +150,16 @@ def _count_lines(path: Path) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--ends", type=int, default=50)
     parser.add_argument("--mode", choices=tuple(BUDGETS), default="serial")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     folder, mode = arguments.folder, arguments.mode
     undisturbed = folder / "undisturbed"
     undisturbed.mkdir()
-    _run_store._SNAPSHOT_SECONDS = 0.02  # so that kills hit replays with snapshots and without
+    _run_store._SNAPSHOT_SECONDS = 0.02  # so that ends hit replays with snapshots and without
     expected = describe(run(undisturbed, mode, None))
-    held = kill_and_resume(folder, mode, arguments.kills, np.random.default_rng(arguments.seed))
+    held = end_and_resume(folder, mode, arguments.ends, np.random.default_rng(arguments.seed))
     result = run(folder, mode, folder / "run.db")
     summary = {
         "expected": expected,

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dcmaes as dc
+from dcmaes.journal._schema import content_digest
 from dcmaes.optimizer import _persistence
 from dcmaes.store import StoreError
 
@@ -68,11 +69,18 @@ def test_another_database_is_left_alone(path):
     assert path.read_bytes() == content
 
 
+OTHER = "other tables, indices, views or triggers than expected"
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("PRAGMA user_version = 99", "has version 99; this library reads version 1"),
-        ("ALTER TABLE sitting ADD COLUMN mood TEXT", "other tables than expected"),
+        ("PRAGMA user_version = 99", "has version 99; this library reads version 2"),
+        ("ALTER TABLE sitting ADD COLUMN mood TEXT", OTHER),
+        ("CREATE TABLE more (x)", OTHER),
+        ("CREATE VIEW more AS SELECT * FROM trial", OTHER),
+        ("CREATE INDEX more ON trial (asked_at)", OTHER),
+        ("CREATE TRIGGER more AFTER INSERT ON ask BEGIN DELETE FROM evaluation; END", OTHER),
     ],
 )
 def test_a_store_of_another_version_or_with_other_tables_is_left_alone(path, stored, change, message):
@@ -168,32 +176,65 @@ def test_damaged_stores(path, stored, data):
     assert is_refused_or_used(path, bytes(content))
 
 
+TABLES = ["run", "sitting", "ask", "trial", "evaluation", "snapshot", "loss"]
+
+
+def is_changed(path, statement, *values):
+    """Change a store behind its back; tell whether that made a difference."""
+    connection = sqlite3.connect(path)
+    before = list(connection.iterdump())
+    try:
+        with connection:
+            connection.execute(statement, values)
+        return list(connection.iterdump()) != before
+    except sqlite3.Error:
+        return False  # the database itself refuses
+    finally:
+        connection.close()
+
+
+def assert_refused(path):
+    content = path.read_bytes()
+    uses = (lambda: dc.store.read(path), lambda: dc.Optimizer(**RUN, store=path))
+    for use in (*uses, lambda: dc.resume(path, objective)):
+        with pytest.raises(StoreError, match=r"run\.db' cannot be (used|read): it is damaged"):
+            use()
+        assert path.read_bytes() == content
+
+
 @FUZZ
 @given(
-    table=st.sampled_from(["run", "sitting", "ask", "trial", "evaluation", "snapshot"]),
+    table=st.sampled_from(TABLES),
     column=st.integers(0, 9),
     value=st.one_of(
         st.none(), st.integers(-(2**63), 2**63 - 1), st.floats(), st.text(max_size=20), st.binary(max_size=40)
     ),
 )
-def test_stores_with_other_contents(path, stored, table, column, value):
+def test_a_store_with_other_contents_is_refused(path, stored, table, column, value):
     path.write_bytes(stored.read_bytes())
     connection = sqlite3.connect(path)
     names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
-    try:
-        with connection:
-            connection.execute(
-                f"UPDATE {table} SET {names[column % len(names)]} = ? "
-                f"WHERE rowid IN (SELECT rowid FROM {table} LIMIT 1)"
-                if table != "run"
-                else f"UPDATE run SET value = ? WHERE key = '{['space', 'seed', 'starts'][column % 3]}'",
-                [value],
-            )
-    except sqlite3.Error:
-        return  # the database itself refuses
-    finally:
-        connection.close()
-    assert is_refused_or_used(path, path.read_bytes())
+    connection.close()
+    key = names[0] if table != "loss" else "rowid"
+    first = f"WHERE {key} IN (SELECT {key} FROM {table} LIMIT 1)"
+    if is_changed(path, f"UPDATE {table} SET {names[column % len(names)]} = ? {first}", value):
+        assert_refused(path)
+
+
+@pytest.mark.parametrize("end", ["ASC", "DESC"])
+@pytest.mark.parametrize("table", TABLES)
+def test_a_store_with_a_row_missing_is_refused(path, stored, table, end):
+    path.write_bytes(stored.read_bytes())
+    key = {"run": "key", "ask": "seq", "evaluation": "trial", "loss": "rowid"}.get(table, "id")
+    first = f"WHERE {key} IN (SELECT {key} FROM {table} ORDER BY {key} {end} LIMIT 1)"
+    assert is_changed(path, f"DELETE FROM {table} {first}") == (table != "loss")  # none was lost there
+    if table != "loss":
+        assert_refused(path)
+
+
+def reseal(connection):
+    """Make a store that was changed look right again, as only somebody who means it could."""
+    connection.execute("UPDATE digest SET total = ?", [content_digest(connection)])
 
 
 class Trap:
@@ -211,6 +252,7 @@ def test_nothing_in_a_store_is_run(path, stored):
     for data in (pickle.dumps(Trap()), snapshot.read_bytes()):
         with sqlite3.connect(path) as connection:
             connection.execute("UPDATE snapshot SET data = ?", [data])
+            reseal(connection)
         connection.close()
         for use in (lambda: dc.store.read(path), lambda: dc.resume(path, objective)):
             with pytest.raises(StoreError, match="cannot be read"):
@@ -225,6 +267,7 @@ def test_no_text_in_a_store_is_run(path, stored, table, column):
     mark = path.with_name("mark")
     with sqlite3.connect(path) as connection:
         connection.execute(f"UPDATE {table} SET {column} = ?", [f"open({str(mark)!r}, 'w').close()"])
+        reseal(connection)
     connection.close()
     for use in (lambda: dc.store.read(path), lambda: dc.resume(path, objective)):
         with pytest.raises(StoreError, match="cannot be read"):

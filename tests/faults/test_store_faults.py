@@ -14,6 +14,7 @@ import warnings
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dcmaes as dc
@@ -64,6 +65,105 @@ def test_a_second_optimizer_of_the_same_process_is_refused(path):
             dc.Optimizer(**RUN, store=path)
         assert dc.store.read(path).is_running
     dc.Optimizer(**RUN, store=path).close()
+
+
+def test_a_symbolic_link_is_the_store_itself(path):
+    link = path.with_name("link.db")
+    link.symlink_to(path)
+    with dc.Optimizer(**RUN, store=link):
+        with pytest.raises(StoreError, match=f"in use by process {os.getpid()}"):
+            dc.Optimizer(**RUN, store=path)
+        assert dc.store.read(path).is_running
+    with dc.Optimizer(**RUN, store=path):
+        with pytest.raises(StoreError, match=f"in use by process {os.getpid()}"):
+            dc.Optimizer(**RUN, store=link)
+        assert dc.store.read(link).is_running
+
+
+def test_a_store_with_two_names_is_refused(path):
+    with dc.Optimizer(**RUN, store=path) as opt:
+        opt.tell(opt.ask(1), [1.0])
+        link = path.with_name("link.db")
+        link.hardlink_to(path)
+        with pytest.raises(StoreError, match=r"link\.db' has other names \(hard links\).*such as a copy"):
+            dc.Optimizer(**RUN, store=link)
+        opt.tell(opt.ask(1), [2.0])
+    link.unlink()
+    assert dc.minimize(objective, **RUN, store=path).nfev == 100
+
+
+def test_a_deleted_lock_lets_nobody_in(path):
+    with dc.Optimizer(**RUN, store=path) as opt:
+        path.with_name("run.db-lock").unlink()
+        with pytest.raises(StoreError, match=f"in use by process {os.getpid()}"):
+            dc.Optimizer(**RUN, store=path)
+        opt.tell(opt.ask(1), [1.0])
+    assert dc.minimize(objective, **RUN, store=path).nfev == 100
+
+
+def test_a_store_may_be_moved_after_the_run(path):
+    dc.minimize(objective, **RUN, store=path)
+    moved = path.with_name("moved.db")
+    path.rename(moved)
+    assert dc.resume(moved, objective, budget=120).nfev == 120
+
+
+def _delete(path):
+    path.unlink()
+
+
+def _replace(path):
+    other = path.with_name("other.db")
+    dc.Optimizer(**RUN, store=other).close()
+    other.replace(path)
+
+
+def _move(path):
+    path.rename(path.with_name("moved.db"))
+
+
+@pytest.mark.parametrize("n_before", [40, 99])
+@pytest.mark.parametrize("spoil", [_delete, _replace, _move, lambda p: p.with_name("run.db-wal").unlink()])
+def test_a_store_that_is_gone_during_the_run_is_an_error(path, spoil, n_before):
+    def spoiling(point):
+        calls.append(point)
+        if len(calls) == n_before:
+            spoil(path)
+        return objective(point)
+
+    calls = []
+    with pytest.raises(dc.EvaluationError, match="was deleted, moved or replaced while the run") as caught:
+        dc.minimize(spoiling, **RUN, store=path)
+    assert isinstance(caught.value.__cause__, StoreError)
+    assert caught.value.result.nfev == n_before - 1
+    assert len(calls) == n_before
+
+
+def test_a_store_that_is_gone_after_the_last_evaluation_is_an_error(path):
+    def callback(opt):
+        if opt.n_evaluations == 100:
+            path.unlink()
+
+    with pytest.raises(dc.EvaluationError, match="was deleted, moved or replaced") as caught:
+        dc.minimize(objective, **RUN, store=path, callbacks=callback)
+    assert caught.value.result.nfev == 100
+
+
+def test_the_working_folder_may_change_during_the_run(path, monkeypatch):
+    monkeypatch.chdir(path.parent)
+    with dc.Optimizer(**RUN, store="run.db") as opt:
+        monkeypatch.chdir("/")
+        opt.tell(opt.ask(1), [1.0])
+    assert len(dc.store.read(path).history) == 1
+
+
+def test_numbers_are_read_as_they_were_written(path):
+    """Each would be written otherwise than it is read, and taken for damage."""
+    with dc.Optimizer(**RUN, store=path) as opt:
+        values = [1, np.float32(0.1), True, dc.Outcome(2, 3)]
+        opt.tell(opt.ask(4), values, seconds=[1, -0.0, np.int64(2), 0.5])
+    with dc.Optimizer(**RUN, store=path) as again:
+        assert again.history.objective_times.tolist() == [1.0, 0.0, 2.0, 0.5]
 
 
 def test_a_closed_store_takes_nothing_more(path):

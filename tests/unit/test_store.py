@@ -9,7 +9,7 @@ import pytest
 
 import dcmaes as dc
 from dcmaes.optimizer import _run_store
-from dcmaes.strategies import RandomSearch, strategy_names
+from dcmaes.strategies import Cma, RandomSearch, strategy_names
 from dcmaes.testing import conformance_spaces
 
 SPACE = dc.Space({"n": dc.Integer(-9, 9), "m": dc.Integer(-9, 9), "act": dc.Categorical(["relu", "gelu"])})
@@ -236,21 +236,56 @@ def test_time_that_ran_out_while_looking_for_a_point_is_no_obstacle(path):
     assert again.ask(1)
 
 
-def test_points_that_cannot_be_repeated_are_an_error_that_says_why(path):
-    class Fickle(RandomSearch):
-        @property
-        def name(self):
-            return "fickle"
+class Fickle(Cma):
+    """Answers differently in each process, as on a machine with other floating point."""
 
-        def sample(self, state, n, rng, known):
-            return super().sample(state, n, np.random.default_rng(), known)
+    sitting = 0
 
-    opt = dc.Optimizer(SPACE, budget=20, seed=0, strategy=Fickle(), store=path)
-    opt.tell(opt.ask(3), [1.0, 2.0, 3.0])
-    del opt
-    with pytest.raises(dc.store.StoreError, match=r"cannot be repeated.*then dcmaes .*history has all"):
-        dc.Optimizer(SPACE, budget=20, seed=0, strategy=Fickle(), store=path)
-    assert len(dc.store.read(path).history) == 3
+    @property
+    def name(self):
+        return "fickle"
+
+    def sample(self, state, n, rng, known):
+        return super().sample(state, n, np.random.default_rng([self.sitting, rng.integers(2**32)]), known)
+
+
+@pytest.mark.parametrize("duplicates", ["cache", "reevaluate", "allow"])
+def test_a_run_that_cannot_be_repeated_goes_on(path, monkeypatch, duplicates):
+    start = [{"n": 1, "m": 1, "act": "relu"}, {"n": 2, "m": 2, "act": "relu"}]
+    arguments = {"budget": 90, "seed": 0, "strategy": Fickle(), "duplicates": duplicates, "x0": start}
+    opt = dc.Optimizer(SPACE, store=path, **arguments)
+    for _ in range(30):
+        trials = opt.ask(2)
+        opt.tell(trials[:1], [objective(trials[0].point)])
+    out, told = [(t.id, t.point) for t in opt.pending], records(opt.history)
+    means = opt.result().distribution.means
+    del opt, trials  # as if killed
+    monkeypatch.setattr(Fickle, "sitting", 1)
+    with pytest.warns(RuntimeWarning, match=r"goes on, but is no longer bit for bit.*then dcmaes") as caught:
+        again = dc.Optimizer(SPACE, store=path, **arguments)
+    assert len(caught) == 1
+    assert [(t.id, t.point) for t in again.pending] == out
+    assert records(again.history) == told
+    if duplicates == "allow":  # otherwise draws that are known are learned from as well
+        assert again.result().distribution.means == means
+    assert again.ask(1)[0].id == 60
+    del again
+    # From a snapshot, so there is nothing to warn of, which would be an error.
+    result = dc.resume(path, objective, strategy=Fickle())
+    assert (result.nfev, result.stop_reason) == (90, dc.StopReason.BUDGET)
+    if duplicates == "cache":
+        assert len({tuple(point.values()) for point in result.history.points}) == 90
+
+
+def test_text_that_no_file_can_hold_is_spelled_out(path):
+    def broken(point):
+        raise OSError("data\udcff.csv")
+
+    arguments = {"budget": 5, "seed": 0, "strategy": "random", "store": path}
+    result = dc.minimize(broken, SPACE, **arguments, callbacks=stop_after(3))
+    assert set(result.history.reasons) == {"OSError: data\\udcff.csv"}
+    assert dc.minimize(broken, SPACE, **arguments).nfev == 5
+    assert all("data\\udcff.csv" in failure.traceback for failure in dc.store.read(path).failures)
 
 
 def test_constraints_must_be_passed_again(path):

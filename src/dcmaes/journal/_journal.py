@@ -18,11 +18,13 @@ from dcmaes.journal._lock import Lock
 from dcmaes.journal._reader import Reader
 from dcmaes.journal._rows import EvaluationRow, LossRow, TrialRow
 from dcmaes.journal._schema import (
+    DIGEST_MASK,
     StoreError,
     connect,
     create_tables,
     intelligible,
     is_empty,
+    row_digest,
     sync_folder,
     unusable,
 )
@@ -50,6 +52,8 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        # Whatever leads to the file: SQLite names its log, and we our lock, after the file itself.
+        self._file = path.resolve()
         self._connection = connect(path, is_writing=True)
         self.reader = Reader(self._connection, path)
         # Closes the file also where nobody does.
@@ -62,8 +66,11 @@ class Journal:
             self.close()
             raise
         self._sitting = 0
+        self._digest = 0
         self._unsynced = 0.0
         self._last_write = time.monotonic()
+        self._files: dict[Path, tuple[int, int]] = {}
+        self._note_file(path.absolute())
 
     def begin(
         self,
@@ -74,64 +81,72 @@ class Journal:
     ) -> None:
         """Begin a sitting; in a new file, make the tables and write the identity of the run."""
         self._execute("PRAGMA journal_mode = WAL")
-        with self._transaction(is_synced=True) as execute:
+        with self._transaction(is_synced=True):
             if self.is_new:
                 create_tables(self._connection)
-                for key, value in identity.items():
-                    execute("INSERT INTO run VALUES (?, ?)", (key, json.dumps(value)))
+                self._insert("run", [(key, json.dumps(value)) for key, value in identity.items()])
+            (last,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM sitting").fetchone()
             texts = (json.dumps(limits), json.dumps(versions))
-            row = (os.getpid(), socket.gethostname(), time.time(), *texts)
-            query = "INSERT INTO sitting (pid, host, started, limits, versions) VALUES (?, ?, ?, ?, ?)"
-            self._sitting = execute(query, row).lastrowid or 0
+            self._sitting = last + 1
+            process = (os.getpid(), socket.gethostname(), time.time())
+            self._insert("sitting", [(self._sitting, *process, None, *texts, None, None, None)])
             if snapshot is not None:
-                execute("REPLACE INTO snapshot VALUES (1, ?, ?)", (self._seq, snapshot))
+                self._put_snapshot(self._seq, snapshot)
+        self._note_file(Path(f"{self._file}-wal"))
         if self.is_new:
             sync_folder(self.path.absolute().parent)
         self.is_new = False
 
     def write_ask(self, n: int | None, trials: Sequence[TrialRow], snapshot: bytes | None = None) -> None:
         """Write that `n` trials were asked for and `trials` handed out, and where the run is after that."""
-        with self._transaction() as execute:
+        with self._transaction():
             first = trials[0].id if trials else 0
-            execute("INSERT INTO ask VALUES (?, ?, ?, ?)", (self._seq + 1, n, first, len(trials)))
-            self._connection.executemany("INSERT INTO trial VALUES (?, ?, ?, ?)", trials)
+            self._insert("ask", [(self._seq + 1, n, first, len(trials))])
+            self._insert("trial", trials)
             if snapshot is not None:
-                execute("REPLACE INTO snapshot VALUES (1, ?, ?)", (self._seq + 1, snapshot))
+                self._put_snapshot(self._seq + 1, snapshot)
         self._seq += 1
 
     def write_tell(self, evaluations: Sequence[EvaluationRow]) -> None:
         """Write what was told, in this order; results that were kept are told now."""
         with self._transaction(self._is_worth_a_sync(evaluations)):
-            many = self._connection.executemany
-            many("DELETE FROM evaluation WHERE trial = ? AND seq IS NULL", [row[:1] for row in evaluations])
+            for row in evaluations:
+                self._delete("evaluation", "trial = ? AND seq IS NULL", row.trial)
             now = time.time()
             rows = [(*row, now, self._seq + i) for i, row in enumerate(evaluations, start=1)]
-            many("INSERT INTO evaluation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self._insert("evaluation", rows)
         self._seq += len(evaluations)
 
     def keep(self, evaluation: EvaluationRow) -> None:
         """Write a result that has come but is to be told later."""
-        with self._transaction(self._is_worth_a_sync([evaluation])) as execute:
-            query = "INSERT INTO evaluation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)"
-            execute(query, (*evaluation, time.time()))
+        with self._transaction(self._is_worth_a_sync([evaluation])):
+            self._insert("evaluation", [(*evaluation, time.time(), None)])
 
     def write_loss(self, loss: LossRow) -> None:
         """Write that an evaluation was lost and is begun again."""
-        with self._transaction() as execute:
-            execute("INSERT INTO loss VALUES (?, ?, ?, ?)", loss)
+        with self._transaction():
+            self._insert("loss", [loss])
 
     def write_snapshot(self, snapshot: bytes) -> None:
         """Write where the run is after the last event."""
-        with self._transaction() as execute:
-            execute("REPLACE INTO snapshot VALUES (1, ?, ?)", (self._seq, snapshot))
+        with self._transaction():
+            self._put_snapshot(self._seq, snapshot)
 
     def end(self, stop_reason: str | None, message: str, optimizer_time: float) -> None:
         """Write how the sitting ended."""
-        with self._transaction(is_synced=True) as execute:
-            query = (
-                "UPDATE sitting SET ended = ?, stop_reason = ?, message = ?, optimizer_time = ? WHERE id = ?"
-            )
-            execute(query, (time.time(), stop_reason, message, optimizer_time, self._sitting))
+        with self._transaction(is_synced=True):
+            (row,) = self._delete("sitting", "id = ?", self._sitting)
+            how = (stop_reason, message, optimizer_time)
+            self._insert("sitting", [(*row[:4], time.time(), *row[5:7], *how)])
+
+    def check_files(self) -> None:
+        """Raise StoreError if the store was deleted, or something else is in its place."""
+        for path, identity in self._files.items():
+            if _identify(path) != identity:
+                raise StoreError(
+                    f"the store {str(self.path)!r} was deleted, moved or replaced while the run is going on "
+                    f"({path.name} is not the file that was opened): nothing more can be written to it"
+                )
 
     def close(self) -> None:
         """Let go of the file and of the lock; nothing happens the second time."""
@@ -149,14 +164,18 @@ class Journal:
             raise unusable(self.path, error, "written") from error
 
     @contextmanager
-    def _transaction(self, is_synced: bool = False) -> Iterator[Any]:
+    def _transaction(self, is_synced: bool = False) -> Iterator[None]:
         """Carry out everything inside, or nothing, and raise StoreError if it cannot be."""
         if self.is_closed:
             raise StoreError(f"the store {str(self.path)!r} was closed: open the run again to go on")
         try:
             self._connection.execute(f"PRAGMA synchronous = {'FULL' if is_synced else 'NORMAL'}")
             self._connection.execute("BEGIN IMMEDIATE")
-            yield self._connection.execute
+            self._digest = 0
+            yield
+            query = "UPDATE digest SET total = (total + ?) & ?"
+            self._connection.execute(query, (self._digest & DIGEST_MASK, DIGEST_MASK))
+            self.check_files()
             self._connection.execute("COMMIT")
         except BaseException as error:
             with suppress(sqlite3.Error):
@@ -167,6 +186,32 @@ class Journal:
         self._unsynced = 0.0 if is_synced else self._unsynced
         self._last_write = time.monotonic()
 
+    def _insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Add rows to a table and to the digest."""
+        if not rows:
+            return
+        read = [tuple(map(_as_read, row)) for row in rows]
+        marks = ", ".join("?" * len(rows[0]))
+        self._connection.executemany(f"INSERT INTO {table} VALUES ({marks})", read)
+        self._digest += sum(row_digest(table, row) for row in read)
+
+    def _delete(self, table: str, where: str, value: int) -> list[Any]:
+        """Remove rows from a table and from the digest, and return them."""
+        rows = self._connection.execute(f"SELECT * FROM {table} WHERE {where}", (value,)).fetchall()
+        if rows:
+            self._connection.execute(f"DELETE FROM {table} WHERE {where}", (value,))
+            self._digest -= sum(row_digest(table, row) for row in rows)
+        return rows
+
+    def _put_snapshot(self, seq: int, snapshot: bytes) -> None:
+        self._delete("snapshot", "id = ?", 1)
+        self._insert("snapshot", [(1, seq, snapshot)])
+
+    def _note_file(self, path: Path) -> None:
+        identity = _identify(path)
+        if identity is not None:
+            self._files[path] = identity
+
     def _is_worth_a_sync(self, evaluations: Sequence[EvaluationRow]) -> bool:
         """Add up what a power cut would cost, taking unsaid times for the time since the last event."""
         since = time.monotonic() - self._last_write
@@ -175,7 +220,10 @@ class Journal:
 
     def _take_lock(self) -> Lock:
         try:
-            lock = Lock(self.path)
+            has_lock = Lock.file_of(self._file).exists()
+            if not (has_lock or is_empty(self._connection) or self._is_alone()):
+                raise StoreError(f"the store {str(self.path)!r} is in use{self._name_holder()}")
+            lock = Lock(self._file)
             if lock.acquire():
                 return lock
             lock.release()
@@ -183,6 +231,19 @@ class Journal:
         except (sqlite3.Error, StoreError) as error:
             self._connection.close()
             raise error if isinstance(error, StoreError) else unusable(self.path, error) from error
+
+    def _is_alone(self) -> bool:
+        """Tell, without the lock file, whether nobody else has the database open.
+
+        The file stays behind for good: where it is missing somebody deleted it, perhaps during a run.
+        """
+        try:
+            self._connection.execute("PRAGMA journal_mode = DELETE")  # only the last one may leave WAL mode
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error):
+                return False
+            raise
+        return True
 
     def _name_holder(self) -> str:
         """Say which process is at work, if it has said so already."""
@@ -202,3 +263,19 @@ def _close(connection: sqlite3.Connection, lock: Lock) -> None:
         connection.execute("PRAGMA journal_mode = DELETE")
     connection.close()
     lock.release()
+
+
+def _as_read(value: Any) -> Any:
+    """Return a value as SQLite gives it back: no NaN, no negative zero."""
+    if isinstance(value, float):
+        return None if math.isnan(value) else float(value) + 0.0
+    return value
+
+
+def _identify(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from others, or None if there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

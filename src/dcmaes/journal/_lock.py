@@ -19,6 +19,11 @@ class Lock:
     def __init__(self, path: Path) -> None:
         self._connection = _connect(path, _PATIENCE)
 
+    @staticmethod
+    def file_of(path: Path) -> Path:
+        """Return where the lock of the store at `path` is."""
+        return path.with_name(f"{path.name}-lock")
+
     def acquire(self) -> bool:
         """Take the lock if it is free, and tell whether it was."""
         try:
@@ -36,7 +41,8 @@ class Lock:
 
 def is_held(path: Path) -> bool:
     """Tell whether some process holds the lock of the store at `path`; makes no file."""
-    if not _lock_path(path).exists():
+    path = path.resolve()
+    if not Lock.file_of(path).exists():
         return False
     try:
         connection = _connect(path, 0.0)
@@ -49,9 +55,5 @@ def is_held(path: Path) -> bool:
     return False
 
 
-def _lock_path(path: Path) -> Path:
-    return path.with_name(f"{path.name}-lock")
-
-
 def _connect(path: Path, timeout: float) -> sqlite3.Connection:
-    return sqlite3.connect(_lock_path(path), timeout=timeout, isolation_level=None, check_same_thread=False)
+    return sqlite3.connect(Lock.file_of(path), timeout=timeout, isolation_level=None, check_same_thread=False)

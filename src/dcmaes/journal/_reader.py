@@ -15,6 +15,7 @@ from dcmaes.journal._lock import is_held
 from dcmaes.journal._rows import EvaluationRow, LossRow, TrialRow
 from dcmaes.journal._schema import connect, unusable
 
+_TRIAL = "id, point, restart, asked_at, is_again"
 _EVALUATION = "trial, value, violation, reason, traceback, seconds, told_at, worker, started_at"
 
 
@@ -120,10 +121,10 @@ class Reader:
 
     def told(self, until: float = math.inf) -> Iterator[tuple[TrialRow, EvaluationRow]]:
         """Yield what was told, in that order, up to event `until`, each with its trial."""
-        query = f"""SELECT id, point, restart, asked_at, {_EVALUATION} FROM evaluation
+        query = f"""SELECT {_TRIAL}, {_EVALUATION} FROM evaluation
             JOIN trial ON trial.id = evaluation.trial WHERE seq <= ? ORDER BY seq"""
         for row in self._query(query, until):
-            yield TrialRow(*row[:4]), _evaluation(row[4:])
+            yield TrialRow(*row[:5]), _evaluation(row[5:])
 
     def evaluations(self) -> Iterator[EvaluationRow]:
         """Yield what was told, in that order."""
@@ -144,12 +145,12 @@ class Reader:
 
     def trials(self, first: int, n: int) -> list[TrialRow]:
         """Return `n` trials from number `first` on."""
-        query = "SELECT id, point, restart, asked_at FROM trial WHERE id >= ? AND id < ? ORDER BY id"
+        query = f"SELECT {_TRIAL} FROM trial WHERE id >= ? AND id < ? ORDER BY id"
         return [TrialRow(*row) for row in self._query(query, first, first + n)]
 
     def pending(self) -> list[TrialRow]:
         """Return trials that were handed out and not told yet."""
-        query = """SELECT id, point, restart, asked_at FROM trial
+        query = f"""SELECT {_TRIAL} FROM trial
             WHERE id NOT IN (SELECT trial FROM evaluation WHERE seq IS NOT NULL) ORDER BY id"""
         return [TrialRow(*row) for row in self._query(query)]
 

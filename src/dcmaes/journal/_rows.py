@@ -7,12 +7,16 @@ from typing import NamedTuple
 
 
 class TrialRow(NamedTuple):
-    """A trial that was handed out: its point as a row of bytes, and when (seconds since 1970)."""
+    """A trial that was handed out: its point as a row of bytes, and when (seconds since 1970).
+
+    `is_again` is 1 if it is to make sure of a point that is known, otherwise 0.
+    """
 
     id: int
     point: bytes
     restart: int
     asked_at: float
+    is_again: int
 
 
 class EvaluationRow(NamedTuple):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sqlite3
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from dcmaes._validation import ArgumentError
 
 # "dcma" in ASCII: says in the header of the database whose it is.
 APPLICATION_ID = 0x64636D61
-VERSION = 1
+VERSION = 2
 # How long a reader or writer waits for another one's transaction.
 _PATIENCE = 10.0
 _SMALLEST = 512
@@ -34,7 +35,8 @@ CREATE TABLE ask (
     seq INTEGER PRIMARY KEY, n INTEGER, first_trial INTEGER NOT NULL, n_trials INTEGER NOT NULL
 );
 CREATE TABLE trial (
-    id INTEGER PRIMARY KEY, point BLOB NOT NULL, restart INTEGER NOT NULL, asked_at REAL NOT NULL
+    id INTEGER PRIMARY KEY, point BLOB NOT NULL, restart INTEGER NOT NULL, asked_at REAL NOT NULL,
+    is_again INTEGER NOT NULL
 );
 CREATE TABLE evaluation (
     trial INTEGER PRIMARY KEY REFERENCES trial (id), value REAL, violation REAL NOT NULL, reason TEXT,
@@ -43,7 +45,13 @@ CREATE TABLE evaluation (
 );
 CREATE TABLE loss (trial INTEGER NOT NULL, reason TEXT NOT NULL, worker TEXT, at REAL NOT NULL);
 CREATE TABLE snapshot (id INTEGER PRIMARY KEY CHECK (id = 1), seq INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE TABLE digest (total INTEGER NOT NULL);
 """
+_STATEMENTS = [statement.strip() for statement in TABLES.split(";") if statement.strip()]
+# What the digest is over.
+_CONTENTS = ("run", "sitting", "ask", "trial", "evaluation", "loss", "snapshot")
+# Digests of rows are added up in this many bits: SQLite's integers have one more, so no sum overflows.
+DIGEST_MASK = 2**62 - 1
 
 
 class StoreError(RuntimeError):
@@ -69,6 +77,11 @@ def connect(path: Path, *, is_writing: bool) -> sqlite3.Connection:
         raise StoreError(
             f"the store {str(path)!r} cannot be made: there is no folder {str(path.absolute().parent)!r}"
         )
+    if is_writing and path.exists() and path.stat().st_nlink > 1:
+        raise StoreError(
+            f"the store {str(path)!r} has other names (hard links), under which another process may "
+            "write it: give a file that has one name, such as a copy of it"
+        )
     # SQLite takes a file shorter than any database for an empty one.
     if path.exists() and 0 < path.stat().st_size < _SMALLEST:
         raise StoreError(f"{str(path)!r} is not a store of dcmaes but some other file: give another path")
@@ -87,10 +100,29 @@ def connect(path: Path, *, is_writing: bool) -> sqlite3.Connection:
 
 def create_tables(connection: sqlite3.Connection) -> None:
     """Make all tables; inside a transaction, so that there are all of them or none."""
-    for statement in TABLES.split(";"):
+    for statement in _STATEMENTS:
         connection.execute(statement)
+    connection.execute("INSERT INTO digest VALUES (0)")
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def row_digest(table: str, row: Sequence[Any]) -> int:
+    """Return a number that stands for one row of a table as it is read from the database.
+
+    Added up over all rows, these notice one that is changed, missing or there twice.
+    """
+    text = f"{table}{tuple(row)!r}".encode(errors="surrogatepass")
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") & DIGEST_MASK
+
+
+def content_digest(connection: sqlite3.Connection) -> int:
+    """Return the sum over all rows."""
+    total = 0
+    for table in _CONTENTS:
+        for row in connection.execute(f"SELECT * FROM {table}"):
+            total += row_digest(table, row)
+    return total & DIGEST_MASK
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
@@ -165,20 +197,35 @@ def _check(connection: sqlite3.Connection, path: Path, is_writing: bool) -> None
             raise StoreError(
                 f"the store {str(path)!r} has version {version}; this library reads version {VERSION}"
             )
-        if _tables(connection) != {statement.strip() for statement in TABLES.split(";")} - {""}:
-            raise sqlite3.DatabaseError("malformed: other tables than expected")
+        # Anything else, such as a trigger, would be carried out by the next write.
+        if _definitions(connection) != sorted(_STATEMENTS):
+            raise sqlite3.DatabaseError("malformed: other tables, indices, views or triggers than expected")
         # SQLite takes what is missing of the last page for zeros.
         has_log = Path(f"{path}-wal").exists()
         if not has_log and path.stat().st_size % _pragma(connection, "page_size"):
             raise sqlite3.DatabaseError("malformed: the last page is not whole")
         if is_writing and (found := _pragma(connection, "quick_check(1)")) != "ok":
             raise sqlite3.DatabaseError(f"malformed: {found}")
+        _check_digest(connection)
     except sqlite3.Error as error:
         raise unusable(path, error) from error
 
 
-def _tables(connection: sqlite3.Connection) -> set[str]:
-    return {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE type = 'table'")}
+def _check_digest(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN")  # so that everything is from one moment, whoever is writing
+    try:
+        found = content_digest(connection)
+        if connection.execute("SELECT total FROM digest").fetchall() != [(found,)]:
+            raise sqlite3.DatabaseError("malformed: rows were changed, lost or added")
+    finally:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+
+
+def _definitions(connection: sqlite3.Connection) -> list[str]:
+    """Return everything that the database defines, but what SQLite makes by itself for a UNIQUE column."""
+    query = "SELECT coalesce(sql, '') FROM sqlite_master WHERE NOT (type = 'index' AND sql IS NULL)"
+    return sorted(sql for (sql,) in connection.execute(query))
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> Any:

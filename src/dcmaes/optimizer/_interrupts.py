@@ -15,6 +15,15 @@ class Interrupts:
     Used as a context manager around a run. Only the main thread is ever interrupted; a handler of SIGINT that
     is not Python's own is left alone.
 
+    Attributes
+    ----------
+    is_waiting : bool
+        Whether an interrupt came and is held back.
+    is_urgent : bool
+        Whether it was not the only one.
+
+    Examples
+    --------
     >>> with Interrupts() as interrupts:
     ...     try:
     ...         signal.raise_signal(signal.SIGINT)
@@ -26,9 +35,14 @@ class Interrupts:
     """
 
     def __init__(self) -> None:
-        self._n_waiting = 0
+        self.is_waiting = False
+        self._n = 0
         self._is_allowed = False
         self._previous: Any = None
+
+    @property
+    def is_urgent(self) -> bool:
+        return self._n > 1
 
     def __enter__(self) -> Interrupts:
         is_main = threading.current_thread() is threading.main_thread()
@@ -46,15 +60,27 @@ class Interrupts:
         """Let interrupts through while the body waits or runs user code, one that came before at once."""
         self._is_allowed = True
         try:
-            if self._n_waiting:
-                self._n_waiting = 0
+            if self.is_waiting:
+                self.is_waiting = False
                 raise KeyboardInterrupt
             yield
         finally:
             self._is_allowed = False
 
     def _handle(self, signum: int, frame: object) -> None:
-        if self._is_allowed or self._n_waiting:
-            self._n_waiting = 0
+        self._n += 1
+        self.is_waiting = not (self._is_allowed or self.is_urgent)
+        if not self.is_waiting:
             raise KeyboardInterrupt
-        self._n_waiting += 1
+
+
+@contextmanager
+def interrupted_afterwards() -> Iterator[None]:
+    """Hold back Ctrl-C until the body is done; a second one is not held back."""
+    with Interrupts() as interrupts:
+        try:
+            yield
+        finally:
+            interrupts.__exit__()
+            if interrupts.is_waiting:
+                raise KeyboardInterrupt

@@ -90,20 +90,27 @@ def drive(optimizer: Optimizer, objective: Objective, effort: Effort) -> Result:
         evaluator = effort.make_evaluator(optimizer, objective, interrupts)
         is_hasty = True
         try:
-            _evaluate_or_stop(optimizer, evaluator, effort.batch_size)
-            is_hasty = False
+            try:
+                _evaluate_or_stop(optimizer, evaluator, effort.batch_size, interrupts)
+                is_hasty = False
+            finally:
+                evaluator.close(is_hasty)
+            optimizer.close()
         except Exception as error:
-            run.halt(StopReason.ERROR.stop(why=f"the run broke off with {describe(error)}"), error)
-            raise EvaluationError(run.message(0.0), optimizer.result()) from error
-        finally:
-            evaluator.close(is_hasty)
+            if interrupts.is_urgent:  # leaving in the middle of anything, one error can turn into another
+                raise KeyboardInterrupt from error
+            stop = StopReason.ERROR.stop(why=f"the run broke off with {describe(error)}")
+            run.halt(stop, error)
+            raise EvaluationError(stop.message, optimizer.result()) from error
     result = optimizer.result()
     if result.stop_reason is StopReason.ERROR and run.settings.on_error == "raise":
         raise EvaluationError(result.message, result) from run.error
     return result
 
 
-def _evaluate_or_stop(optimizer: Optimizer, evaluator: Evaluator, batch_size: int | None) -> None:
+def _evaluate_or_stop(
+    optimizer: Optimizer, evaluator: Evaluator, batch_size: int | None, interrupts: Interrupts
+) -> None:
     """Run the loop; once interrupted, wait for what is under way; interrupted again, pass that on."""
     loop = _Loop(optimizer, evaluator, batch_size)
     try:
@@ -111,6 +118,8 @@ def _evaluate_or_stop(optimizer: Optimizer, evaluator: Evaluator, batch_size: in
     except KeyboardInterrupt:
         run = optimizer._run
         run.halt(StopReason.INTERRUPTED.stop(n_evaluations=run.n_told))
+        if interrupts.is_urgent or optimizer._is_broken:
+            raise
         evaluator.cancel()
         if evaluator.n_running:
             message = f"interrupted: waiting for {evaluator.n_running} evaluations under way"
@@ -188,5 +197,10 @@ class _Loop:
             self._round[trial] = measurement
 
     def _tell_round(self) -> None:
+        """Tell what has come; if the round goes on in another sitting, nothing before its turn."""
+        optimizer = self._optimizer
+        is_to_go_on = optimizer._store is not None and optimizer.should_stop() is StopReason.INTERRUPTED
         for trial in sorted(self._round, key=lambda trial: trial.id):
-            self._optimizer._tell_measured(trial, self._round.pop(trial))
+            if is_to_go_on and optimizer.pending[0].id < trial.id:
+                return
+            optimizer._tell_measured(trial, self._round.pop(trial))

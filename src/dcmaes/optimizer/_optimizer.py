@@ -16,6 +16,7 @@ from dcmaes._validation import check_callables, check_integer, check_path, shown
 from dcmaes.journal import StoreError
 from dcmaes.optimizer._constraints import Constraint, Constraints
 from dcmaes.optimizer._history import History, Record
+from dcmaes.optimizer._interrupts import interrupted_afterwards
 from dcmaes.optimizer._measurement import Measurement
 from dcmaes.optimizer._result import Result
 from dcmaes.optimizer._run import Run, Told
@@ -108,7 +109,7 @@ class Optimizer:
         self._lock = threading.RLock()
         self._callbacks = check_callables("callbacks", callbacks, "take the optimizer")
         self._own_time = 0.0
-        self._is_whole = True
+        self._is_broken = False
         made = make_strategy(strategy), Constraints(constraints, is_strict=on_error == "raise"), x0
         self._store = None if store is None else RunStore(check_path("store", store))
         if self._store is None:
@@ -171,6 +172,7 @@ class Optimizer:
         with self._lock:
             if not self._run.is_asking():
                 return []
+            self._check_whole()
             n = None if n is None else check_integer("n", min(n, self._run.room), high=MAX_ASK)
             with self._changing():
                 trials = self._run.ask(n)
@@ -196,6 +198,7 @@ class Optimizer:
             For a trial that is not out for evaluation here, or lengths that differ; nothing is recorded then.
         """
         with self._lock:
+            self._check_whole()
             self._record(self._run.match(trials, values, seconds))
 
     def should_stop(self) -> StopReason | None:
@@ -279,13 +282,17 @@ class Optimizer:
         """
         with self._lock:
             if self._store is not None:
-                self._store.close(self._run, self._is_whole, self._own_time)
+                self._store.close(self._run, not self._is_broken, self._own_time)
 
     def __enter__(self) -> Optimizer:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            self.close()
+        except StoreError:
+            if kind is None:  # otherwise there is an error already, perhaps this one
+                raise
 
     def _tell_measured(self, trial: Trial, measurement: Measurement) -> None:
         """Tell what an evaluator found."""
@@ -318,12 +325,20 @@ class Optimizer:
     def _record(self, told: Sequence[Told]) -> None:
         """Write what was told to the store, then let it count."""
         told_at = self._run.elapsed
-        if self._store is not None:
-            self._store.write_tell(told, told_at)
         with self._changing():
+            if self._store is not None:
+                self._write_tell(told, told_at)
             for one in told:
                 self._run.record(one, told_at)
         self._call_callbacks()
+
+    def _write_tell(self, told: Sequence[Told], told_at: float) -> None:
+        """Write what was told; if that cannot be, nothing has changed."""
+        try:
+            self._store.write_tell(told, told_at)  # type: ignore[union-attr]
+        except StoreError:
+            self._is_broken = False
+            raise
 
     def _write_ask(self, n: int | None, trials: list[Trial]) -> None:
         """Write what was asked for; a run that cannot is ahead of its store and must not go on."""
@@ -335,12 +350,24 @@ class Optimizer:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Add up the time, and remember when a change broke off in its middle."""
-        begun = time.perf_counter()
-        self._is_whole = False
-        yield
-        self._is_whole = True
-        self._own_time += time.perf_counter() - begun
+        """Add up the time, and let nothing but a second interrupt or an error break a change off half-way.
+
+        A run whose change broke off is broken for good: nothing more is written of it, and its store, which
+        has every event from before, is where it goes on.
+        """
+        with interrupted_afterwards():
+            begun = time.perf_counter()
+            self._is_broken = True  # until the change is whole
+            yield
+            self._is_broken = False
+            self._own_time += time.perf_counter() - begun
+
+    def _check_whole(self) -> None:
+        if self._is_broken:
+            where = "what was last saved" if self._store is None else f"its store {str(self._store.path)!r}"
+            raise RuntimeError(
+                f"this optimizer was interrupted in the middle of a change and cannot go on: load {where}"
+            )
 
     def _call_callbacks(self) -> None:
         for callback in self._callbacks:

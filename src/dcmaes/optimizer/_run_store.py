@@ -7,6 +7,8 @@ import math
 import os
 import platform
 import time
+import warnings
+from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -54,7 +56,8 @@ class RunStore:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.journal = Journal(Path(os.fspath(path)))
+        self.path = Path(os.fspath(path))
+        self.journal = Journal(self.path)
         self._snapshot_cost = 0.0
         self._work_at_snapshot = 0.0
 
@@ -77,19 +80,19 @@ class RunStore:
         begun = time.perf_counter()
         with intelligible(reader.path):
             _compare(reader, run)
-            _restore(run, reader.snapshot(), reader, is_exact=True)
+            is_same = _restore(run, reader.snapshot(), reader, is_exact=True)
             run.relimit(limits)
         # Work done again counts as work since the snapshot: a run that is killed often must get ahead of it.
         self._work_at_snapshot = begun - time.perf_counter()
         # What replaying the events under the first limits does not give is in the snapshot.
-        has_changed = limits != reader.sittings()[-1].limits
+        has_changed = limits != reader.sittings()[-1].limits or not is_same
         self.journal.begin({}, limits, _versions(), _snapshot(run) if has_changed else None)
 
     def write_ask(self, run: Run, n: int | None, trials: Sequence[Trial], own_time: float) -> None:
         """Write what was asked for; now and then, or when the clock or user code cut it short, a snapshot."""
         now = time.time()
         outs = [run.knowledge.outstanding[trial.id] for trial in trials]
-        rows = [TrialRow(out.trial.id, out.row, out.restart, now) for out in outs]
+        rows = [TrialRow(out.trial.id, out.row, out.restart, now, int(out.is_again)) for out in outs]
         work = own_time - self._work_at_snapshot
         is_due = work > max(_SNAPSHOT_SECONDS, _SNAPSHOT_SHARE * self._snapshot_cost)
         if not (is_due or run.is_over()):
@@ -126,11 +129,13 @@ class RunStore:
         if self.journal.is_closed:
             return
         try:
+            self.journal.check_files()
             with suppress(StoreError):
+                violation = 0.0
                 if is_whole:
                     self.journal.write_snapshot(_snapshot(run))
+                    _, violation = run.standing(run.best())
                 reason = None if run.stop is None else run.stop.reason.value
-                _, violation = run.standing(run.best())
                 self.journal.end(reason, run.message(violation), optimizer_time)
         finally:
             self.journal.close()
@@ -190,8 +195,12 @@ def restore_for_reading(run: Run, reader: Reader, has_strategy: bool) -> None:
     run.relimit(reader.sittings()[-1].limits)
 
 
-def _restore(run: Run, snapshot: Snapshot | None, reader: Reader, *, is_exact: bool) -> None:
-    """Go to the snapshot and replay what happened after it."""
+def _restore(run: Run, snapshot: Snapshot | None, reader: Reader, *, is_exact: bool) -> bool:
+    """Go to the snapshot and replay what happened after it; tell whether it came out the same.
+
+    From where asking gives other points than then, as on another machine, whose floating point differs in the
+    last digit, points are handed out as they were: what was told of them is learned from either way.
+    """
     after = 0
     if snapshot is not None:
         after = snapshot.seq
@@ -201,40 +210,62 @@ def _restore(run: Run, snapshot: Snapshot | None, reader: Reader, *, is_exact: b
         run.settings = Settings(**data["settings"])
     settings = run.settings
     run.settings = replace(settings, time_limit=None, on_error="penalize")
+    is_same = is_exact
     for event in reader.events(after):
         if isinstance(event, EvaluationRow):
             out = run.knowledge.outstanding[event.trial]
             run.record(Told(out, _reading(event), event.seconds), event.told_at)
             run.time_before = event.told_at
-        elif is_exact:
-            _repeat(run, reader, event)
-        else:
-            _hand_out(run, reader.trials(event.first_trial, event.n_trials))
+            continue
+        rows = reader.trials(event.first_trial, event.n_trials)
+        if is_same:
+            is_same = _repeat(run, event.n, rows)
+            if not is_same:
+                _warn_of_difference(reader, event)
+        if not is_same:
+            _hand_out(run, rows)
     run.settings = settings
+    return is_same
 
 
-def _repeat(run: Run, reader: Reader, ask: Ask) -> None:
-    """Ask as then, and make sure that the answer is the same."""
-    trials = run.ask(ask.n)
-    now = [(trial.id, run.knowledge.outstanding[trial.id].row) for trial in trials]
-    then = [(row.id, row.point) for row in reader.trials(ask.first_trial, ask.n_trials)]
-    if now != then:
-        versions = reader.sittings()[-1].versions
-        raise StoreError(
-            f"the run in {str(reader.path)!r} cannot be repeated: asking for trial {ask.first_trial} gives "
-            "other points than then. Constraints or a strategy that answer differently, or other versions, "
-            f"can be why (then {_listed(versions)}, now {_listed(_versions())}). Nothing is lost: "
-            "dcmaes.store.read(path).history has all evaluations, which a new run takes as x0"
-        )
+def _repeat(run: Run, n: int | None, rows: Sequence[TrialRow]) -> bool:
+    """Ask as then and tell whether the answer is the same; if not, nothing is handed out."""
+    next_id, n_again, queue = run.next_id, run.n_again, deque(run.queue)
+    trials = run.ask(n)
+    answer = [(trial.id, run.knowledge.outstanding[trial.id].row) for trial in trials]
+    if answer == [(row.id, row.point) for row in rows]:
+        return True
+    for trial in trials:
+        run.knowledge.take_back(trial.id)
+    run.next_id, run.n_again, run.queue = next_id, n_again, queue
+    if rows:
+        run.stop = None  # there it went on
+    return False
 
 
 def _hand_out(run: Run, rows: Sequence[TrialRow]) -> None:
+    """Hand out these trials, whatever the strategy would."""
+    run.search.flush()
     codec = run.archive.codec
     points = run.space.decode_many(codec.coded(row.point for row in rows)) if rows else []
     for row, point in zip(rows, points, strict=True):
-        trial = Trial(row.id, freeze(point))
-        run.knowledge.hand_out(Outstanding(trial, row.point, codec.key(row.point), row.restart))
+        key, trial = codec.key(row.point), Trial(row.id, freeze(point))
+        run.knowledge.hand_out(Outstanding(trial, row.point, key, row.restart, bool(row.is_again)))
         run.next_id = row.id + 1
+        run.n_again += row.is_again
+        if run.queue and run.queue[0].key == key:
+            run.queue.popleft()
+
+
+def _warn_of_difference(reader: Reader, ask: Ask) -> None:
+    then, now = _listed(reader.sittings()[-1].versions), _listed(_versions())
+    message = (
+        f"the run in {str(reader.path)!r} goes on, but is no longer bit for bit the same run: asking for "
+        f"trial {ask.first_trial} gives other points here than were handed out. Another machine, other "
+        f"versions (then {then}; now {now}), or constraints or a strategy that answer differently can be "
+        "why. All evaluations are learned from"
+    )
+    warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
 def _snapshot(run: Run) -> bytes:

@@ -110,6 +110,7 @@ class Reading(NamedTuple):
 
 def failure(reason: str, error: BaseException | None = None) -> Reading:
     """Return the reading of an evaluation that gave nothing to rank the point by."""
+    reason = writable(reason)
     shown = reason if len(reason) <= _MAX_REASON else reason[: _MAX_REASON - 3] + "..."
     return Reading(math.nan, math.inf, shown, error, None if error is None else _trace(error))
 
@@ -146,7 +147,16 @@ def describe(error: BaseException) -> str:
         text = str(error)
     except Exception:  # a broken __str__ must not take the evaluation with it
         text = "(its message cannot be shown)"
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return writable(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+
+
+def writable(text: str) -> str:
+    r"""Return a text that can be written to any file: half characters, as in odd file names, are spelled out.
+
+    >>> writable("data\udcff.csv")
+    'data\\udcff.csv'
+    """
+    return text.encode(errors="backslashreplace").decode()
 
 
 def _trace(error: BaseException) -> str | None:
@@ -154,7 +164,7 @@ def _trace(error: BaseException) -> str | None:
     if error.__traceback__ is None:
         return None
     try:
-        return "".join(traceback.format_exception(error))[-_MAX_TRACEBACK:]
+        return writable("".join(traceback.format_exception(error)))[-_MAX_TRACEBACK:]
     except Exception:  # a broken __str__ must not take the evaluation with it
         return None
 
