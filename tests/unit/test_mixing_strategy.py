@@ -201,7 +201,7 @@ def test_memories_that_branch_do_not_see_each_other():
     assert first.level(np.array([2.0])) is None
     assert second.level(np.array([1.0])) is None
     assert second.level(np.array([2.0])) == (0.0, 2.0)
-    again = Memory.from_arrays(*first.to_arrays())
+    again = Memory.from_plain(first.to_plain())
     assert again.level(np.array([1.0])) == (0.0, 1.0)
     assert first.with_level(np.array([1.0]), (0.0, 7.0)) is first
 

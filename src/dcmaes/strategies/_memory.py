@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
 
@@ -61,15 +62,17 @@ class Memory:
         grown._n = self._n + 1
         return grown
 
-    def to_arrays(self) -> tuple[NDArray[np.uint8], FloatArray]:
+    def to_plain(self) -> dict[str, Any]:
         """Return keys, shape (n, 8), and levels, shape (n, 2)."""
         keys = np.frombuffer(b"".join(self._keys[: self._n]), dtype=np.uint8)
-        return keys.reshape(-1, 8), np.array(self._levels[: self._n], dtype=np.float64).reshape(-1, 2)
+        levels = np.array(self._levels[: self._n], dtype=np.float64)
+        return {"keys": keys.reshape(-1, 8), "levels": levels.reshape(-1, 2)}
 
     @classmethod
-    def from_arrays(cls, keys: NDArray[np.uint8], levels: FloatArray) -> Memory:
-        """Return the memory that `to_arrays` described."""
-        return cls([row.tobytes() for row in keys], [(level[0], level[1]) for level in levels.tolist()])
+    def from_plain(cls, data: Mapping[str, Any]) -> Memory:
+        """Return the memory that `to_plain` described."""
+        keys = [row.tobytes() for row in data["keys"]]
+        return cls(keys, [(level[0], level[1]) for level in data["levels"].tolist()])
 
 
 def _key(x: FloatArray) -> bytes:

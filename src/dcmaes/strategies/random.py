@@ -10,6 +10,7 @@ import numpy as np
 
 from dcmaes._validation import FloatArray, check_integer
 from dcmaes.space import Sites
+from dcmaes.strategies._codec import decode, encode
 from dcmaes.strategies._protocol import Evaluations, Known, Summary
 
 # Midpoints at which the uniform law is tabulated for its summary; far finer than what is shown of it.
@@ -100,8 +101,9 @@ class RandomSearch:
 
     def state_to_dict(self, state: RandomState) -> dict[str, Any]:
         """Return the state as plain data."""
-        return {"n_told": state.n_told}
+        data: dict[str, Any] = encode(state)
+        return data
 
     def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> RandomState:
         """Return the state that `state_to_dict` described."""
-        return RandomState(sites, n_told=data["n_told"])
+        return decode(RandomState, data, sites)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from dcmaes._validation import FloatArray, check_choice
 from dcmaes.space import Sites
 from dcmaes.strategies._choices import is_choice
+from dcmaes.strategies._codec import decode, encode
 from dcmaes.strategies._protocol import Evaluations, Known, Strategy, Summary
 from dcmaes.strategies.auto._state import (
     ASIDE,
@@ -153,48 +153,12 @@ class Auto:
 
     def state_to_dict(self, state: AutoState) -> dict[str, Any]:
         """Return the state as plain data."""
-        partner, blocks = state.partner, state.blocks
-        aside = (
-            Evaluations.join(*state.aside) if state.aside else Evaluations.empty(state.model.sites.dimension)
-        )
-        return {
-            "model": self._model.state_to_dict(state.model),
-            "partner": None if partner is None else self._other(state).state_to_dict(partner),
-            "other": self._other(state).name,
-            "blocks": None if blocks is None else self._blocks.state_to_dict(blocks),
-            "sparse": None if state.sparse is None else self._sparse.state_to_dict(state.sparse),
-            "due": state.due,
-            "collected": vars(state.collected.joined(state.model.sites.dimension)),
-            "interrupted": state.interrupted,
-            "turn": state.turn,
-            "spent": list(state.spent),
-            "share": state.share,
-            "best": list(state.best),
-            "has_improved": state.has_improved,
-            "aside": vars(aside),
-            "n_aside": [len(some) for some in state.aside],
-        }
+        data: dict[str, Any] = encode(state)
+        return data
 
     def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> AutoState:
         """Return the state that `state_to_dict` described."""
-        aside, ends = Evaluations(**data["aside"]), np.cumsum([0, *data["n_aside"]])
-        partner, blocks = data["partner"], data["blocks"]
-        other: Strategy[Any] = self._cma if data["other"] == self._cma.name else self._mixing
-        return AutoState(
-            model=self._model.state_from_dict(data["model"], sites),
-            partner=None if partner is None else other.state_from_dict(partner, sites),
-            blocks=None if blocks is None else self._blocks.state_from_dict(blocks, sites),
-            sparse=None if data["sparse"] is None else self._sparse.state_from_dict(data["sparse"], sites),
-            due=data["due"],
-            collected=Collected(**{name: tuple(arrays) for name, arrays in data["collected"].items()}),
-            interrupted=data["interrupted"],
-            turn=data["turn"],
-            spent=(data["spent"][0], data["spent"][1]),
-            share=data["share"],
-            best=(data["best"][0], data["best"][1]),
-            has_improved=data["has_improved"],
-            aside=tuple(aside.take(slice(a, b)) for a, b in pairwise(ends)),
-        )
+        return decode(AutoState, data, sites)
 
     def _active(self, state: AutoState) -> tuple[Strategy[Any], Any]:
         """Return the strategy whose turn it is, with its state."""

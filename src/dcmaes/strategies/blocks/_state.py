@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from dcmaes._validation import FloatArray
 from dcmaes.space import Sites
@@ -71,33 +69,3 @@ class BlocksState:
         x, sites = self.base.copy(), list(block)
         x[sites] = self.other[sites]
         return x
-
-
-_PLAIN = ("seed", "base", "other", "low", "high", "n_checks", "rank", "has_improved", "why_over")
-
-
-def state_to_dict(state: BlocksState) -> dict[str, Any]:
-    """Return the state as numbers, arrays and lists of those."""
-    keys, levels = state.memory.to_arrays()
-    return {
-        **{name: getattr(state, name) for name in _PLAIN},
-        "level": list(state.level),
-        "closed": [list(block) for block in state.closed],
-        "block": list(state.block),
-        "candidates": list(state.candidates),
-        "known_keys": keys,
-        "known_levels": levels,
-    }
-
-
-def state_from_dict(data: Mapping[str, Any], sites: Sites) -> BlocksState:
-    """Return the state that `state_to_dict` described."""
-    return BlocksState(
-        sites=sites,
-        level=(data["level"][0], data["level"][1]),
-        memory=Memory.from_arrays(data["known_keys"], data["known_levels"]),
-        closed=tuple(tuple(block) for block in data["closed"]),
-        block=tuple(data["block"]),
-        candidates=tuple(data["candidates"]),
-        **{name: data[name] for name in _PLAIN},
-    )

@@ -10,9 +10,10 @@ import numpy as np
 
 from dcmaes._validation import FloatArray
 from dcmaes.space import Sites
+from dcmaes.strategies._codec import decode, encode
 from dcmaes.strategies._protocol import Evaluations, Known, Summary
 from dcmaes.strategies.blocks._search import begin, learn, propose
-from dcmaes.strategies.blocks._state import BlocksState, state_from_dict, state_to_dict
+from dcmaes.strategies.blocks._state import BlocksState
 
 
 class Blocks:
@@ -84,8 +85,9 @@ class Blocks:
 
     def state_to_dict(self, state: BlocksState) -> dict[str, Any]:
         """Return the state as plain data."""
-        return state_to_dict(state)
+        data: dict[str, Any] = encode(state)
+        return data
 
     def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> BlocksState:
         """Return the state that `state_to_dict` described."""
-        return state_from_dict(data, sites)
+        return decode(BlocksState, data, sites)

@@ -10,6 +10,7 @@ import numpy as np
 
 from dcmaes._validation import FloatArray, check_choice, check_integer, check_number
 from dcmaes.space import Sites
+from dcmaes.strategies._codec import decode, encode
 from dcmaes.strategies._protocol import Evaluations, Known, Summary
 from dcmaes.strategies.cma._constants import default_population_size
 from dcmaes.strategies.cma._distribution import draw
@@ -17,7 +18,7 @@ from dcmaes.strategies.cma._layout import Layout
 from dcmaes.strategies.cma._progress import Progress
 from dcmaes.strategies.cma._restarts import convergence, next_run
 from dcmaes.strategies.cma._start import first_distribution
-from dcmaes.strategies.cma._state import CmaState, no_paths, state_from_dict, state_to_dict
+from dcmaes.strategies.cma._state import CmaState, no_paths
 from dcmaes.strategies.cma._summary import interaction_matrix, summarize
 from dcmaes.strategies.cma._update import advance
 
@@ -138,11 +139,12 @@ class Cma:
 
     def state_to_dict(self, state: CmaState) -> dict[str, Any]:
         """Return the state as plain data."""
-        return state_to_dict(state)
+        data: dict[str, Any] = encode(state)
+        return data
 
     def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> CmaState:
         """Return the state that `state_to_dict` described."""
-        return state_from_dict(data, sites)
+        return decode(CmaState, data, sites)
 
     def _is_full(self, layout: Layout) -> bool:
         wanted = self.covariance == "full" or (self.covariance == "auto" and layout.n_latents <= LARGEST_FULL)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -173,22 +171,3 @@ def chosen_shares(state: IsingState) -> tuple[FloatArray, ...]:
             share[int(state.centre[i])] = 1 - mean[: len(own)][own].sum()
         shares.append(np.clip(share, 0.0, 1.0))
     return tuple(shares)
-
-
-def state_to_dict(state: IsingState) -> dict[str, Any]:
-    """Return the state as numbers, arrays, and dicts and lists of those."""
-    data = _attributes(state)
-    del data["sites"]
-    nested = {"memory": _attributes(state.memory), "blame": _attributes(state.blame)}
-    return {**data, **nested, "level": list(state.level)}
-
-
-def state_from_dict(data: Mapping[str, Any], sites: Sites) -> IsingState:
-    """Return the state that `state_to_dict` described."""
-    level = data["level"]
-    nested = {"memory": Evaluations(**data["memory"]), "blame": Blame(**data["blame"])}
-    return IsingState(sites=sites, **{**data, **nested, "level": (level[0], level[1])})
-
-
-def _attributes(instance: Any) -> dict[str, Any]:
-    return {field.name: getattr(instance, field.name) for field in fields(instance)}

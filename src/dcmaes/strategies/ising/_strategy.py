@@ -11,6 +11,7 @@ import numpy as np
 from dcmaes._validation import FloatArray, check_integer
 from dcmaes.models import FIRST_SCALES
 from dcmaes.space import Sites
+from dcmaes.strategies._codec import decode, encode
 from dcmaes.strategies._protocol import Evaluations, Known, Summary
 from dcmaes.strategies.ising._constants import (
     BATCH,
@@ -26,7 +27,7 @@ from dcmaes.strategies.ising._constants import (
 from dcmaes.strategies.ising._memory import remembered
 from dcmaes.strategies.ising._plateau import Blame
 from dcmaes.strategies.ising._proposals import propose
-from dcmaes.strategies.ising._state import IsingState, best_of, chosen_shares, state_from_dict, state_to_dict
+from dcmaes.strategies.ising._state import IsingState, best_of, chosen_shares
 from dcmaes.strategies.ising._update import learn, wide_model
 
 
@@ -162,11 +163,12 @@ class IsingSearch:
 
     def state_to_dict(self, state: IsingState) -> dict[str, Any]:
         """Return the state as plain data."""
-        return state_to_dict(state)
+        data: dict[str, Any] = encode(state)
+        return data
 
     def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> IsingState:
         """Return the state that `state_to_dict` described."""
-        return state_from_dict(data, sites)
+        return decode(IsingState, data, sites)
 
 
 def _default_window(sites: Sites) -> int:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.space import Sites
+from dcmaes.strategies._codec import DERIVED
 from dcmaes.strategies._memory import Level, Memory
 from dcmaes.strategies.mixing._linkage import clusters
 from dcmaes.strategies.mixing._plans import Begin, Climb, Mask, Mix, Plan
@@ -65,8 +64,6 @@ class MixingState:
         The best level told.
     phase : int
         BEGIN (evaluate the solution), CLIMB (try single changes), or the floor that it is mixed with.
-    plan : Plan
-        The steps of the phase.
     done : bool array
         Which of them need not be tried any more.
     at : int
@@ -79,6 +76,8 @@ class MixingState:
         Its floors.
     memory : Memory
         The levels of the points told.
+    plan : Plan
+        The steps of the phase, as `make_plan` returns them.
     """
 
     sites: Sites
@@ -88,13 +87,13 @@ class MixingState:
     level: Level
     record: Level
     phase: int
-    plan: Plan
     done: Mask
     at: int
     proposal: FloatArray
     has_improved: bool
     pyramid: tuple[Population, ...]
     memory: Memory
+    plan: Plan = field(default_factory=Begin, metadata=DERIVED)
 
     @property
     def largest(self) -> FloatArray:
@@ -112,34 +111,3 @@ def make_plan(sites: Sites, seed: int, counter: int, phase: int, pyramid: tuple[
         return Climb(sites, rng)
     floor = pyramid[phase]
     return Mix(floor.x, floor.clusters, rng)
-
-
-_PLAIN = ("seed", "counter", "x", "phase", "done", "at", "proposal", "has_improved")
-
-
-def state_to_dict(state: MixingState) -> dict[str, Any]:
-    """Return the state as numbers, arrays and lists of those."""
-    keys, levels = state.memory.to_arrays()
-    return {
-        **{name: getattr(state, name) for name in _PLAIN},
-        "level": list(state.level),
-        "record": list(state.record),
-        "floors": [floor.x for floor in state.pyramid],
-        "known_keys": keys,
-        "known_levels": levels,
-    }
-
-
-def state_from_dict(data: Mapping[str, Any], sites: Sites) -> MixingState:
-    """Return the state that `state_to_dict` described."""
-    seed = data["seed"]
-    pyramid = tuple(Population(x, seed) for x in data["floors"])
-    return MixingState(
-        sites=sites,
-        level=(data["level"][0], data["level"][1]),
-        record=(data["record"][0], data["record"][1]),
-        plan=make_plan(sites, seed, data["counter"], data["phase"], pyramid),
-        pyramid=pyramid,
-        memory=Memory.from_arrays(data["known_keys"], data["known_levels"]),
-        **{name: data[name] for name in _PLAIN},
-    )

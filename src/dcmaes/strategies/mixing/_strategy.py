@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dcmaes._validation import FloatArray
 from dcmaes.space import Sites
+from dcmaes.strategies._codec import decode, encode
 from dcmaes.strategies._memory import WORST
 from dcmaes.strategies._protocol import Evaluations, Known, Summary
 from dcmaes.strategies.mixing._linkage import information
 from dcmaes.strategies.mixing._search import begin, inject, learn, propose
-from dcmaes.strategies.mixing._state import MixingState, state_from_dict, state_to_dict
+from dcmaes.strategies.mixing._state import MixingState, make_plan
 
 # Midpoints at which the uniform law is tabulated for the summary while there is no population.
 _N_MIDPOINTS = 256
@@ -123,11 +124,13 @@ class Mixing:
 
     def state_to_dict(self, state: MixingState) -> dict[str, Any]:
         """Return the state as plain data."""
-        return state_to_dict(state)
+        data: dict[str, Any] = encode(state)
+        return data
 
     def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> MixingState:
         """Return the state that `state_to_dict` described."""
-        return state_from_dict(data, sites)
+        state = decode(MixingState, data, sites)
+        return replace(state, plan=make_plan(sites, state.seed, state.counter, state.phase, state.pyramid))
 
 
 def _shares(column: FloatArray, n_states: int) -> FloatArray:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -61,8 +60,3 @@ class PaperState:
         """The law B(sigma^2 C) of a step before it is centred (A1)."""
         trials = self.sites.n_states[self.free] - 1
         return BinomialSteps(trials, self.step_size**2 * self.covariance)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the state as numbers and arrays."""
-        data = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("sites", "waiting")}
-        return {**data, "waiting": {f.name: getattr(self.waiting, f.name) for f in fields(self.waiting)}}

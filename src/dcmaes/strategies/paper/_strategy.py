@@ -11,6 +11,7 @@ import numpy as np
 from dcmaes._validation import FloatArray, check_integer, check_number
 from dcmaes.distributions import CenteredBinomial
 from dcmaes.space import CATEGORY, LATTICE, Sites
+from dcmaes.strategies._codec import decode, encode
 from dcmaes.strategies._protocol import Evaluations, Known, Summary
 from dcmaes.strategies.paper._constants import default_population_size
 from dcmaes.strategies.paper._state import PaperState
@@ -170,11 +171,12 @@ class Paper:
 
     def state_to_dict(self, state: PaperState) -> dict[str, Any]:
         """Return the state as plain data."""
-        return state.to_dict()
+        data: dict[str, Any] = encode(state)
+        return data
 
     def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> PaperState:
         """Return the state that `state_to_dict` described."""
-        return PaperState(**{**data, "sites": sites, "waiting": Evaluations(**data["waiting"])})
+        return decode(PaperState, data, sites)
 
 
 def _probabilities(n_states: int, mean: float, variance: float) -> FloatArray:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from dcmaes._validation import FloatArray
 from dcmaes.models import SparseQuadratic
@@ -49,30 +45,3 @@ class SparseState:
         """The best point in memory, shape (d,)."""
         best: FloatArray = self.memory.x[self.memory.order()[0]]
         return best
-
-
-def state_to_dict(state: SparseState) -> dict[str, Any]:
-    """Return the state as numbers, arrays, and dicts of those."""
-    function = state.function
-    return {
-        "memory": vars(state.memory),
-        "function": None if function is None else vars(function),
-        "promised": state.promised,
-        "idle": state.idle,
-        "has_improved": state.has_improved,
-        "why_over": state.why_over,
-    }
-
-
-def state_from_dict(data: Mapping[str, Any], sites: Sites) -> SparseState:
-    """Return the state that `state_to_dict` described."""
-    function = data["function"]
-    return SparseState(
-        sites=sites,
-        memory=Evaluations(**data["memory"]),
-        function=None if function is None else SparseQuadratic(**function),
-        promised=np.asarray(data["promised"]),
-        idle=data["idle"],
-        has_improved=data["has_improved"],
-        why_over=data["why_over"],
-    )

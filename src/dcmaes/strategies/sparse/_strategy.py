@@ -9,9 +9,10 @@ import numpy as np
 
 from dcmaes._validation import FloatArray
 from dcmaes.space import Sites
+from dcmaes.strategies._codec import decode, encode
 from dcmaes.strategies._protocol import Evaluations, Known, Summary
 from dcmaes.strategies.sparse._search import begin, learn, n_contrasts, propose
-from dcmaes.strategies.sparse._state import SparseState, state_from_dict, state_to_dict
+from dcmaes.strategies.sparse._state import SparseState
 
 # Points whose values are waited for, while each may still change the function.
 BATCH = 4
@@ -85,8 +86,9 @@ class Sparse:
 
     def state_to_dict(self, state: SparseState) -> dict[str, Any]:
         """Return the state as plain data."""
-        return state_to_dict(state)
+        data: dict[str, Any] = encode(state)
+        return data
 
     def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> SparseState:
         """Return the state that `state_to_dict` described."""
-        return state_from_dict(data, sites)
+        return decode(SparseState, data, sites)

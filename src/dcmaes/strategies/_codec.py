@@ -1,0 +1,107 @@
+"""The state of any strategy as plain data, and back: one codec for frozen dataclasses.
+
+A state is made of numbers, strings, None, arrays, tuples and dataclasses of those. Its type hints say how to
+read it again, so what is written names no class that the reader does not already expect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Protocol, TypeVar, get_args, get_origin, get_type_hints, runtime_checkable
+
+from dcmaes.space import Sites
+
+T = TypeVar("T")
+
+# Metadata of a field that is left out: it follows from the others, and has a default.
+DERIVED = {"is_derived": True}
+_TYPE = "type"
+
+
+@runtime_checkable
+class Packed(Protocol):
+    """A class that is no dataclass and says itself what is written of it."""
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the object as plain data."""
+
+    @classmethod
+    def from_plain(cls, data: Mapping[str, Any]) -> Any:
+        """Return the object that `to_plain` described."""
+
+
+def encode(value: Any) -> Any:
+    """Return a state as plain data: numbers, strings, None, arrays, and lists and dicts of those.
+
+    The sites are left out: they belong to the space.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Point:
+    ...     where: tuple[int, int]
+    >>> encode(Point((1, 2)))
+    {'type': 'Point', 'where': [1, 2]}
+    """
+    if isinstance(value, Packed):
+        return {_TYPE: type(value).__name__, **value.to_plain()}
+    if is_dataclass(value):
+        kind: Any = type(value)
+        kept = [name for name, hint in _hints(kind).items() if hint is not Sites]
+        return {_TYPE: kind.__name__, **{name: encode(getattr(value, name)) for name in kept}}
+    if isinstance(value, tuple):
+        return [encode(part) for part in value]
+    return value
+
+
+def decode(hint: type[T], data: Any, sites: Sites) -> T:
+    """Return the state of a type that `encode` described, in a space with these sites.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Point:
+    ...     where: "tuple[int, int]"
+    >>> decode(Point, {"type": "Point", "where": [1, 2]}, None)
+    Point(where=(1, 2))
+    """
+    read: T = _decode(hint, data, sites)
+    return read
+
+
+def _decode(hint: Any, data: Any, sites: Sites) -> Any:
+    if get_origin(hint) is UnionType:
+        return _decode(_alternative(hint, data), data, sites)
+    if get_origin(hint) is tuple:
+        parts = get_args(hint)
+        parts = parts[:1] * len(data) if parts[-1] is Ellipsis else parts
+        return tuple(_decode(part, item, sites) for part, item in zip(parts, data, strict=True))
+    if isinstance(hint, type) and issubclass(hint, Packed):
+        return hint.from_plain(data)
+    if not is_dataclass(hint):
+        return data
+    kind: Any = hint
+    given = {
+        name: sites if part is Sites else _decode(part, data[name], sites)
+        for name, part in _hints(kind).items()
+    }
+    return kind(**given)
+
+
+def _alternative(hint: Any, data: Any) -> Any:
+    """Return the one of several types that was written."""
+    if data is None:
+        return NoneType
+    kinds = [kind for kind in get_args(hint) if kind is not NoneType]
+    if len(kinds) == 1:
+        return kinds[0]
+    named = {kind.__name__: kind for kind in kinds}
+    return named[data[_TYPE]] if isinstance(data, Mapping) else object
+
+
+@cache
+def _hints(kind: type[Any]) -> dict[str, Any]:
+    """Return the types of the fields that are not derived from others, by name."""
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind) if field.metadata != DERIVED}
