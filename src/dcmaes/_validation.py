@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Set
 from itertools import islice
 from pathlib import Path
@@ -18,6 +19,9 @@ IntArray = NDArray[np.int64]
 
 # How many characters of a value an error message shows.
 _LONGEST = 240
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])")
+_DURATION = re.compile(r"(?:\d+(?:\.\d+)?\s*[smhd]\s*)+")
 
 
 class ArgumentError(ValueError):
@@ -88,6 +92,24 @@ def check_number(name: str, value: Any, *, low: float = -math.inf, high: float =
     if not low <= result <= high:
         raise ValueError(f"{name} must be between {low} and {high}, got {result}")
     return result
+
+
+def check_duration(name: str, value: Any) -> float:
+    """Return seconds from a number of seconds or text such as "90s", "30m" or "1h30m", or raise.
+
+    >>> check_duration("time_limit", "1h30m"), check_duration("time_limit", 2)
+    (5400.0, 2.0)
+    """
+    if isinstance(value, str):
+        text = value.strip().lower()
+        if _DURATION.fullmatch(text):
+            return sum(float(number) * _SECONDS[unit] for number, unit in _DURATION_PART.findall(text))
+        try:
+            value = float(text)
+        except ValueError:
+            wanted = f'{name} must be a number of seconds, or text such as "90s", "30m" or "1h30m"'
+            raise ValueError(f"{wanted}; got {shown(value)}") from None
+    return check_number(name, value, low=0.0)
 
 
 def as_floats(name: str, values: ArrayLike) -> FloatArray:

@@ -8,7 +8,10 @@ import dcmaes
 import dcmaes.optimizer
 import dcmaes.strategies
 
-SEARCH = ["x0", "constraints", "store", "time_limit", "target", "duplicates", "on_error", "callbacks"]
+SEARCH = [
+    *("x0", "constraints", "store", "time_limit", "target", "patience", "duplicates", "on_error"),
+    "callbacks",
+]
 
 
 def keywords(function):

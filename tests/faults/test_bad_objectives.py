@@ -56,7 +56,7 @@ def test_failures_cost_one_evaluation_and_rank_last(fault, reason, optimize):
 
 @FAULT
 def test_only_failures(fault, reason):
-    result = dc.minimize(fault, SPACE, budget=15, seed=0)
+    result = dc.minimize(fault, SPACE, budget=15, seed=0, on_error="continue")
     assert (result.x, result.success, result.nfev, result.n_failures) == (None, False, 15, 15)
     assert math.isnan(result.fun)
     assert result.stop_reason is dc.StopReason.BUDGET
@@ -97,7 +97,9 @@ def test_a_failed_point_is_not_evaluated_again():
         seen.append(tuple(x))
         raise ValueError
 
-    result = dc.minimize(objective, dc.Space.binary(4), budget=100, seed=0, strategy="random")
+    result = dc.minimize(
+        objective, dc.Space.binary(4), budget=100, seed=0, strategy="random", on_error="continue"
+    )
     assert len(seen) == len(set(seen)) == result.nfev == 16
     assert result.stop_reason is dc.StopReason.SPACE_EXHAUSTED
 

@@ -226,7 +226,8 @@ import resource, signal, sys, dcmaes as dc
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 try:
-    dc.minimize(lambda x: 1 / 0, dc.Space.integers(5, 0, 99), budget=10_000, seed=0, store=sys.argv[1])
+    space = dc.Space.integers(5, 0, 99)
+    dc.minimize(lambda x: 1 / 0, space, budget=10_000, seed=0, store=sys.argv[1], on_error="continue")
 except dc.EvaluationError as error:
     print(error.result.nfev, error)
 """

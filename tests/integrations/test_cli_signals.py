@@ -198,7 +198,7 @@ def test_status_while_it_runs(folder, start):
     assert re.search(r"\d/500 +best \d+", out)
     data = json.loads(finish(start("status", "tune.toml", "--json"), 0)[0])
     assert data["is_running"]
-    assert data["n_running"] == len(data["pending"]) > 0
+    assert data["n_pending"] == len(data["pending"]) > 0
     assert data["seconds_left"] > 0
     process.terminate()
     finish(process, 143)

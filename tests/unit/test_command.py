@@ -79,6 +79,25 @@ def test_no_number(text):
         LastNumber().read(Printed(text, "", Path()), {})
 
 
+@pytest.mark.parametrize(
+    "text", ["1,234.5", "loss 1,234.5 ms", "0,5", "1.234,5", "1,234ms", "1'234.5", "[1,2,3]"]
+)
+def test_separators_between_digits_are_not_guessed_at(text):
+    with pytest.raises(NoValueError, match="the last number on stdout is part of"):
+        LastNumber().read(Printed(f"step 7\n{text}\n", "", Path()), {})
+
+
+@pytest.mark.parametrize("text", ["1, 2", "a,2", "2, done", "it's 2", "'2'"])
+def test_commas_and_quotes_that_separate_no_digits(text):
+    assert LastNumber().read(Printed(text, "", Path()), {}) == 2.0
+
+
+def test_a_million_digits_are_read_in_one_pass():
+    for text in ("1" * 1_000_000 + "x", "1." * 500_000 + "x", "1e" * 500_000 + "x"):
+        with pytest.raises(NoValueError, match="no number on stdout"):
+            LastNumber().read(Printed(text, "", Path()), {})
+
+
 def test_value_by_regular_expression(tmp_path):
     reader = LastMatch(re.compile(r"^loss=(.*)$", re.MULTILINE), "stderr")
     assert evaluate(tmp_path, "echo loss=1 >&2; echo loss=2 >&2; echo loss=3", value=reader) == 2.0

@@ -7,7 +7,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from dcmaes.cli._durations import read_duration
+from dcmaes._validation import check_duration
 from dcmaes.cli._template import Template, fill_arguments
 
 NASTY = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=30)
@@ -62,10 +62,10 @@ def test_what_is_no_template(text):
     ("value", "seconds"), [(3, 3.0), ("3", 3.0), ("2.5m", 150.0), ("1h 30m", 5400.0), ("1d", 86400.0)]
 )
 def test_durations(value, seconds):
-    assert read_duration("timeout", value) == seconds
+    assert check_duration("timeout", value) == seconds
 
 
 @pytest.mark.parametrize("value", ["", "m", "3x", "-3", "inf", "1h-3m", True, [3], "nan"])
 def test_what_is_no_duration(value):
     with pytest.raises((TypeError, ValueError), match="timeout must be"):
-        read_duration("timeout", value)
+        check_duration("timeout", value)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import dcmaes as dc
+from dcmaes.optimizer import _progress
 from dcmaes.optimizer._progress import Observer
 from dcmaes.progress import Standing, describe, describe_point, estimate_left, open_display
 
@@ -40,7 +41,7 @@ def test_observer_sees_what_the_result_says():
             opt.tell(trial, error, seconds=0.5)
     out = opt.ask(3)
     seen, result = Observer(opt)(), opt.result()
-    assert (seen.n_told, seen.n_running, seen.n_failures) == (29, len(out), result.n_failures)
+    assert (seen.n_told, seen.n_pending, seen.n_failures) == (29, len(out), result.n_failures)
     assert seen.n_failures >= 1
     assert seen.last_failure.startswith("ValueError: three")
     assert (seen.best_value, seen.best_point) == (result.fun, result.x)
@@ -234,3 +235,25 @@ def test_notebooks(monkeypatch):
     assert "optimizer" in last["text/plain"]
     assert "&lt;script&gt;" in last["text/html"]
     assert "<script>" not in last["text/html"]
+
+
+@pytest.mark.parametrize("batch_size", [None, 6])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_no_more_evaluations_are_running_than_there_are_workers(monkeypatch, workers, batch_size):
+    seen = []
+
+    class Recorder:
+        def __init__(self, observe):
+            self._observe = observe
+
+        def update(self, n_told):
+            seen.append((self._observe().n_running, n_told))
+
+        def close(self, message):
+            pass
+
+    monkeypatch.setattr(_progress, "open_display", lambda observe, *_: Recorder(observe))
+    space = dc.Space.integers(3, 0, 9)
+    dc.minimize(sum, space, budget=20, seed=0, workers=workers, batch_size=batch_size, strategy="cma")
+    assert len(seen) == 20
+    assert max(n for n, _ in seen) <= workers

@@ -92,7 +92,8 @@ def test_too_few_evaluations(budget):
 def test_equal_values_and_failures():
     constant = importance_data(dc.minimize(lambda x: 1.0, dc.Space.integers(3, 0, 9), budget=50, seed=0))
     assert not constant.share.any()
-    failed = importance_data(dc.minimize(lambda x: 1 / 0, dc.Space.integers(3, 0, 9), budget=50, seed=0))
+    space = dc.Space.integers(3, 0, 9)
+    failed = importance_data(dc.minimize(lambda x: 1 / 0, space, budget=50, seed=0, on_error="continue"))
     assert (failed.n_used, failed.share.any()) == (0, False)
 
 

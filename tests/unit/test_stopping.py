@@ -158,10 +158,12 @@ def test_reasons_carry_words_and_messages():
             "budget",
             "time_limit",
             "target",
+            "patience",
             "space_exhausted",
             "converged",
             "callback",
             "interrupted",
+            "failures",
             "error",
         )
     ]
@@ -169,3 +171,142 @@ def test_reasons_carry_words_and_messages():
         dc.StopReason.INTERRUPTED, "interrupted after 3 evaluations"
     )
     assert dc.StopReason.BUDGET not in PASSING
+
+
+def flat(x):
+    return 7.0
+
+
+@pytest.mark.parametrize(("optimize", "sign"), [(dc.minimize, 1), (dc.maximize, -1)])
+def test_patience_counts_evaluations_since_the_best_was_found(optimize, sign):
+    result = optimize(
+        lambda x: sign * quadratic(x), SPACE, budget=5000, seed=0, patience=40, strategy="random"
+    )
+    assert result.stop_reason is dc.StopReason.PATIENCE
+    best_at = result.nfev - 40
+    expected = (
+        f"patience of 40 evaluations used up: nothing better than {result.fun:g} at evaluation {best_at}"
+    )
+    assert result.message == expected
+    assert result.history.values[best_at - 1] == result.fun
+    assert (sign * result.history.values[best_at:] >= sign * result.fun).all()
+    assert result.success
+
+
+def test_patience_is_off_by_default_and_must_be_a_number_of_evaluations():
+    assert dc.minimize(flat, SPACE, budget=300, seed=0, strategy="random").nfev == 300
+    with pytest.raises(ValueError, match="patience must be at least 1, got 0"):
+        dc.Optimizer(SPACE, budget=10, patience=0)
+    with pytest.raises(TypeError, match=r"patience must be an integer, got 2\.5"):
+        dc.Optimizer(SPACE, budget=10, patience=2.5)
+
+
+def test_patience_counts_from_a_known_starting_point_and_from_nothing():
+    known = dc.minimize(flat, SPACE, budget=99, x0=[([0, 0, 0], 1.0)], patience=5, strategy="random")
+    assert known.nfev == 5
+    assert known.message == "patience of 5 evaluations used up: nothing better than 1 by a starting point"
+    nothing = dc.minimize(lambda x: np.nan, SPACE, budget=99, patience=5, strategy="random")
+    assert nothing.message.startswith("patience of 5 evaluations used up: none of them gave a value")
+
+
+def test_a_smaller_violation_is_an_improvement():
+    violations = iter([5.0, 4.0, 3.0, 3.0, 3.0, 3.0])
+    result = dc.minimize(
+        lambda x: dc.Outcome(1.0, next(violations)), SPACE, budget=99, patience=3, strategy="random"
+    )
+    assert result.nfev == 6
+    assert "nothing closer to feasible than 1 at evaluation 3" in result.message
+
+
+def test_patience_goes_on_from_a_store_when_it_is_larger(tmp_path):
+    path = tmp_path / "run.db"
+    first = dc.minimize(flat, SPACE, budget=99, seed=0, patience=5, store=path, strategy="random")
+    again = dc.resume(path, flat)
+    assert (first.nfev, again.nfev, again.message) == (6, 6, first.message)
+    longer = dc.resume(path, flat, patience=8)
+    assert (longer.nfev, longer.stop_reason) == (9, dc.StopReason.PATIENCE)
+    assert dc.resume(path, flat).nfev == 9
+    without = dc.minimize(flat, SPACE, budget=20, seed=0, store=path, strategy="random")
+    assert (without.nfev, without.stop_reason) == (20, dc.StopReason.BUDGET)
+
+
+def misspelt(x):
+    return qadratic(x)  # noqa: F821
+
+
+MISSPELT = "NameError: name 'qadratic' is not defined"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ten_evaluations_that_fail_alike_end_a_run(workers):
+    with pytest.raises(dc.EvaluationError) as caught:
+        dc.minimize(misspelt, SPACE, budget=60, seed=0, strategy="random", workers=workers)
+    result = caught.value.result
+    assert result.stop_reason is dc.StopReason.FAILURES
+    assert 10 <= result.nfev < 10 + workers
+    assert f"none of 10 evaluations gave a value, and the last 10 failed for the same reason: {MISSPELT}" in (
+        result.message
+    )
+    assert 'on_error = "continue"' in str(caught.value)
+    assert "return qadratic(x)" in caught.value.traceback
+    assert isinstance(caught.value.__cause__, NameError)
+    # Where the exception has come from another process without its traceback, a note shows it.
+    assert [caught.value.traceback] * (workers > 1) == getattr(caught.value, "__notes__", [])
+
+
+def test_ten_failures_told_stop_an_optimizer():
+    opt = dc.Optimizer(SPACE, budget=60, seed=0, strategy="random")
+    while opt.should_stop() is None:
+        opt.tell(opt.ask(1), [ValueError("no")])
+    assert opt.should_stop() is dc.StopReason.FAILURES
+    assert opt.result().nfev == 10
+
+
+def test_on_error_continue_goes_on_in_spite_of_failures():
+    result = dc.minimize(misspelt, SPACE, budget=60, seed=0, strategy="random", on_error="continue")
+    assert (result.nfev, result.n_failures, result.stop_reason) == (60, 60, dc.StopReason.BUDGET)
+
+
+def test_numbers_in_a_reason_do_not_make_it_another_one():
+    def objective(x):
+        raise ValueError(f"cannot read {x.sum() / 7}")
+
+    with pytest.raises(dc.EvaluationError, match="none of 10 evaluations"):
+        dc.minimize(objective, SPACE, budget=60, seed=0, strategy="random")
+
+
+def test_failures_for_different_reasons_or_after_a_value_do_not_end_a_run():
+    words = itertools.cycle(["too hot", "too cold"])
+
+    def never_alike(x):
+        raise ValueError(next(words))
+
+    assert dc.minimize(never_alike, SPACE, budget=40, seed=0, strategy="random").nfev == 40
+    values = itertools.chain([1.0], itertools.repeat(np.nan))
+    assert dc.minimize(lambda x: next(values), SPACE, budget=40, seed=0, strategy="random").nfev == 40
+
+
+def test_a_run_ended_by_failures_goes_on_when_the_objective_is_mended(tmp_path):
+    path = tmp_path / "run.db"
+    with pytest.raises(dc.EvaluationError):
+        dc.minimize(misspelt, SPACE, budget=30, seed=0, store=path, strategy="random")
+    with pytest.raises(dc.EvaluationError, match="none of 11 evaluations gave a value, and the last 10"):
+        dc.resume(path, misspelt)
+    result = dc.resume(path, quadratic)
+    assert (result.nfev, result.n_failures, result.stop_reason) == (30, 11, dc.StopReason.BUDGET)
+
+
+def sleepy(x):
+    time.sleep(60)
+
+
+def test_times_are_seconds_or_text(tmp_path):
+    result = dc.minimize(
+        quadratic, SPACE, budget=5, time_limit="1h30m", strategy="random", store=tmp_path / "a"
+    )
+    assert dc.store.read(tmp_path / "a").settings["time_limit"] == 5400.0
+    assert result.nfev == 5
+    with pytest.raises(ValueError, match='time_limit must be a number of seconds, or text such as "90s"'):
+        dc.Optimizer(SPACE, budget=5, time_limit="soon")
+    slow = dc.minimize(sleepy, SPACE, budget=1, evaluation_timeout="0.2s", strategy="random")
+    assert slow.history[0].reason == "timed out: stopped after 0.2 s"

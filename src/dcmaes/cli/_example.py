@@ -29,6 +29,7 @@ workers = 2                   # how many at the same time
 store = "{stem}.db"           # every evaluation is kept here; `dcmaes resume {stem}.db` goes on after a stop
 # time_limit = "8h"           # stop after this time: seconds, or "90s", "30m", "1h30m"
 # target = 0.001              # stop when a value is this good
+# patience = 50               # stop after so many runs without improvement
 # seed = 0                    # the same seed gives the same points
 # strategy = "auto"
 

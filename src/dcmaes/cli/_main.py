@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 import click
 
 import dcmaes as dc
-from dcmaes.cli._durations import read_duration
+from dcmaes._validation import check_duration
 from dcmaes.cli._errors import ExitCode, SpecError
 from dcmaes.strategies import strategy_names
 
@@ -32,7 +32,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return seconds."""
         try:
-            return read_duration("it", value)
+            return check_duration("it", value)
         except (TypeError, ValueError) as error:
             self.fail(str(error), param, ctx)
 
@@ -71,6 +71,9 @@ def _run_options(command: F) -> F:
         click.option("--workers", type=click.IntRange(1), help="Evaluations to keep going at once."),
         click.option("--budget", type=click.IntRange(1), help="Evaluations that may be made in all."),
         click.option("--time-limit", type=Duration(), help="Stop after this time: seconds, 90s, 30m, 1h30m."),
+        click.option(
+            "--patience", type=click.IntRange(1), help="Stop after so many evaluations without improvement."
+        ),
         click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
         click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     ]
@@ -138,6 +141,7 @@ def minimize(
     workers: int | None,
     budget: int | None,
     time_limit: float | None,
+    patience: int | None,
     quiet: bool,
     as_json: bool,
     seed: int | None,
@@ -155,7 +159,14 @@ def minimize(
     with reporting():
         found = read_spec(spec)
         changed = override(
-            found, workers, store, budget=budget, time_limit=time_limit, seed=seed, strategy=strategy
+            found,
+            workers,
+            store,
+            budget=budget,
+            time_limit=time_limit,
+            patience=patience,
+            seed=seed,
+            strategy=strategy,
         )
         if changed.settings["budget"] is None:
             raise SpecError("budget is missing: say how many evaluations may be made, or use --budget", spec)
@@ -172,6 +183,7 @@ def resume(
     workers: int | None,
     budget: int | None,
     time_limit: float | None,
+    patience: int | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -195,6 +207,7 @@ def resume(
             path,
             budget=told["budget"] if budget is None else budget,
             time_limit=told["time_limit"] if time_limit is None else time_limit,
+            patience=told["patience"] if patience is None else patience,
             strategy=make_strategy(told["strategy"]["name"], told["strategy"]["options"]),
             seed=told["seed"],
         )
@@ -350,7 +363,7 @@ def _execute(spec: Any, *, has_store: bool, quiet: bool, as_json: bool) -> NoRet
     except dc.EvaluationError as error:
         if isinstance(error.__cause__, dc.store.StoreError):
             raise error.__cause__ from None
-        click.echo(f"Error: {error}", err=True)
+        click.echo(f"{error.traceback or ''}Error: {error}", err=True)
         result = error.result
     except ValueError as error:
         # The file has been checked: what is left to be wrong is that the store holds another run.

@@ -9,20 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dcmaes._validation import check_choice, check_integer, check_number
+from dcmaes._validation import check_choice, check_duration, check_integer, check_number
 from dcmaes.cli._command import Command
 from dcmaes.cli._command_spec import COMMAND_KEYS, read_command
-from dcmaes.cli._durations import read_duration
 from dcmaes.cli._errors import SpecError
 from dcmaes.cli._expressions import Expression
 from dcmaes.cli._functions import load_function, split_reference
 from dcmaes.cli._table import Table
 from dcmaes.cli._template import NAME
+from dcmaes.optimizer._settings import ON_ERROR
 from dcmaes.space import Space
 from dcmaes.strategies import make_strategy
 
 GENERAL_KEYS = (
     *("objective", "command", "direction", "space", "start", "constraints", "budget", "time_limit", "target"),
+    "patience",
     *("timeout", "workers", "batch_size", "seed", "strategy", "duplicates", "on_error", "store"),
 )
 _PLACE = re.compile(r"at line (\d+)")
@@ -44,8 +45,8 @@ class Spec:
     objective : str or None
         The function, "module:function".
     settings : mapping
-        Arguments of `minimize`: budget, seed, strategy, x0, constraints, time_limit, target, duplicates,
-        on_error, batch_size.
+        Arguments of `minimize`: budget, seed, strategy, x0, constraints, time_limit, target, patience,
+        duplicates, on_error, batch_size.
     direction : {"minimize", "maximize"}
         Which values are good.
     workers : int
@@ -114,7 +115,7 @@ def parse_spec(text: str, path: Path) -> Spec:
         raise table.error(f"{_EITHER}{', not both' if key else ''}", *key)
     folder = path.parent
     space = _read_space(table)
-    timeout = table.get("timeout", read_duration)
+    timeout = table.get("timeout", check_duration)
     workers = table.get("workers", _positive, 1)
     command = read_command(table, space, folder, timeout, workers) if "command" in data else None
     return Spec(
@@ -137,10 +138,11 @@ def _read_settings(table: Table, space: Space, folder: Path) -> dict[str, Any]:
         "strategy": table.get("strategy", _strategy, "auto"),
         "x0": _read_start(table, space),
         "constraints": _read_constraints(table, space, folder),
-        "time_limit": table.get("time_limit", read_duration),
+        "time_limit": table.get("time_limit", check_duration),
         "target": table.get("target", check_number),
+        "patience": table.get("patience", _positive),
         "duplicates": table.get("duplicates", _choice("cache", "reevaluate", "allow"), "cache"),
-        "on_error": table.get("on_error", _choice("penalize", "raise"), "penalize"),
+        "on_error": table.get("on_error", _choice(*ON_ERROR), "penalize"),
         "batch_size": table.get("batch_size", _positive),
     }
 

@@ -27,7 +27,7 @@ def read_standing(run: StoredRun) -> Standing:
     standing = Standing(
         n_told=result.nfev,
         budget=settings["budget"],
-        n_running=len(run.pending) if run.is_running else 0,
+        n_pending=len(run.pending) if run.is_running else 0,
         n_failures=result.n_failures,
         n_restarts=result.n_restarts,
         best_value=result.fun,

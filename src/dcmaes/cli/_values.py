@@ -13,10 +13,15 @@ from typing import Any, Protocol
 from dcmaes.cli._template import Template
 
 # Not part of a word ("v2", "12ms"); NaN and infinity count, or a number printed before them would be taken.
+# Digits are never given back ("++"): matching takes time proportional to the length of the text.
 _NUMBER = re.compile(
-    r"(?<![\w.])[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan|inf(?:inity)?)(?!\w|\.\d)", re.IGNORECASE
+    r"(?<![\w.])[-+]?(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:e[-+]?\d++)?+|nan|inf(?:inity)?+)(?!\w|\.\d)",
+    re.IGNORECASE,
 )
+# Separators inside a number: thousands, a decimal comma or a list, which cannot be told apart.
+_SEPARATORS = ",'\u2019"
 _N_SHOWN = 200
+_N_AROUND = 20
 
 
 class NoValueError(ValueError):
@@ -56,10 +61,18 @@ class LastNumber:
 
     def read(self, printed: Printed, values: Mapping[str, Any]) -> float:
         """Return the value, or raise `NoValueError`."""
-        found = _NUMBER.findall(printed.stream(self.stream))
-        if not found:
-            raise NoValueError(f"no number on {self.stream}{_tail(printed.stream(self.stream))}")
-        return float(found[-1])
+        text = printed.stream(self.stream)
+        matches = deque(_NUMBER.finditer(text), maxlen=1)
+        if not matches:
+            raise NoValueError(f"no number on {self.stream}{_tail(text)}")
+        found = matches[0]
+        if _is_separator(text, found.start() - 1) or _is_separator(text, found.end()):
+            around = text[max(found.start() - _N_AROUND, 0) : found.end() + _N_AROUND].strip()
+            raise NoValueError(
+                f"the last number on {self.stream} is part of {around!r}: one number, or several? "
+                'Print it without separators, or say what to read with value = { regex = "..." }'
+            )
+        return float(found.group())
 
 
 @dataclass(frozen=True)
@@ -133,6 +146,11 @@ class JsonKey:
             raise NoValueError(f"{name} cannot be read: {error.strerror}") from None
         except UnicodeDecodeError as error:
             raise NoValueError(f"{name} is no UTF-8 text: {error}") from None
+
+
+def _is_separator(text: str, at: int) -> bool:
+    """Tell whether a character stands between two digits and separates them."""
+    return 0 < at < len(text) - 1 and text[at] in _SEPARATORS and (text[at - 1] + text[at + 1]).isdecimal()
 
 
 def _enter(data: Any, part: str, message: str) -> Any:

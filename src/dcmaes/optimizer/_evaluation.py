@@ -27,11 +27,12 @@ def minimize(
     executor: Executor | Callable[[], Executor] | None = None,
     workers: int | None = None,
     batch_size: int | None = None,
-    evaluation_timeout: float | None = None,
+    evaluation_timeout: float | str | None = None,
     constraints: Constraint | Iterable[Constraint] | None = None,
     store: str | os.PathLike[str] | None = None,
-    time_limit: float | None = None,
+    time_limit: float | str | None = None,
     target: float | None = None,
+    patience: int | None = None,
     duplicates: str = "cache",
     on_error: str = "penalize",
     callbacks: Callback | Iterable[Callback] = (),
@@ -67,10 +68,11 @@ def minimize(
         Evaluate in rounds of this many points: the next round begins when all results of the last one have
         been told, in the order of their ids, so the run does not depend on how long evaluations take. None: a
         free worker gets a new point at once.
-    evaluation_timeout : float or None
-        Seconds after which an evaluation counts as failed. Worker processes that take longer are killed and
-        replaced; setting a timeout starts a worker process even for `workers=1`. The workers of an executor
-        cannot be killed: they are not waited for, and not used again until they are done.
+    evaluation_timeout : float, str or None
+        Time after which an evaluation counts as failed: seconds, or text such as "90s", "30m" or "1h30m".
+        Worker processes that take longer are killed and replaced; setting a timeout starts a worker process
+        even for `workers=1`. The workers of an executor cannot be killed: they are not waited for, and not
+        used again until they are done.
     constraints : callable or sequence of callables
         Each takes a point; a positive value is a violation. They must be cheap: points that violate one are
         never evaluated. For constraints that only the evaluation reveals, return an `Outcome`.
@@ -78,18 +80,23 @@ def minimize(
         An SQLite file to which every ask and every result is written before it counts. If the file already
         holds this run, it continues where it stopped. Arguments that would make it a different run (space,
         seed, strategy, duplicates, x0) raise ValueError; the limits and `on_error` may change.
-    time_limit : float
-        Seconds after which to stop. It is checked between evaluations.
+    time_limit : float or str
+        Time after which to stop: seconds, or text such as "90s", "30m" or "1h30m". It is checked between
+        evaluations.
     target : float
         Stop as soon as a feasible value is at least this good.
+    patience : int
+        Stop after this many evaluations without an improvement.
     duplicates : {"cache", "reevaluate", "allow"}
         "cache": no point is evaluated twice, and the run stops when every point of the space is known.
         "reevaluate": for noisy objectives; points may come again, and the mean of their values counts.
         "allow": points may be evaluated again.
-    on_error : {"penalize", "raise"}
+    on_error : {"penalize", "continue", "raise"}
         "penalize": an evaluation that raises or returns no finite number costs one evaluation, is recorded
-        with its reason and ranks last. "raise": it ends the run with an `EvaluationError` that carries the
-        result so far.
+        with its reason and ranks last. If ten evaluations in a row fail for the same reason (apart from the
+        numbers in it) before any has given a value, the objective is taken to be broken: the run ends with an
+        `EvaluationError` that carries the last traceback and the result so far. "continue": the same, but the
+        run never ends because of failures. "raise": the first failure ends it with an `EvaluationError`.
     callbacks : callable or sequence of callables
         Each is called with the `Optimizer` after every tell; one that returns True stops the run.
     progress : bool or None
@@ -105,8 +112,9 @@ def minimize(
     Raises
     ------
     EvaluationError
-        For errors in the objective or a constraint with `on_error="raise"`, and for anything else that ends
-        the run, such as an exception in a callback; its `result` holds everything evaluated until then.
+        For failures of the objective as described under `on_error`, for errors in a constraint with
+        `on_error="raise"`, and for anything else that ends the run, such as an exception in a callback; its
+        `result` holds everything evaluated until then.
 
     Examples
     --------
@@ -127,6 +135,7 @@ def minimize(
         constraints=constraints,
         time_limit=time_limit,
         target=target,
+        patience=patience,
         duplicates=duplicates,
         on_error=on_error,
         callbacks=callbacks,
@@ -146,11 +155,12 @@ def maximize(
     executor: Executor | Callable[[], Executor] | None = None,
     workers: int | None = None,
     batch_size: int | None = None,
-    evaluation_timeout: float | None = None,
+    evaluation_timeout: float | str | None = None,
     constraints: Constraint | Iterable[Constraint] | None = None,
     store: str | os.PathLike[str] | None = None,
-    time_limit: float | None = None,
+    time_limit: float | str | None = None,
     target: float | None = None,
+    patience: int | None = None,
     duplicates: str = "cache",
     on_error: str = "penalize",
     callbacks: Callback | Iterable[Callback] = (),
@@ -176,6 +186,7 @@ def maximize(
         constraints=constraints,
         time_limit=time_limit,
         target=target,
+        patience=patience,
         duplicates=duplicates,
         on_error=on_error,
         callbacks=callbacks,

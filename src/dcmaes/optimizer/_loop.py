@@ -9,12 +9,13 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from dcmaes._validation import check_integer, check_number, shown
+from dcmaes._validation import check_duration, check_integer, shown
 from dcmaes.optimizer._interrupts import Interrupts
 from dcmaes.optimizer._measurement import ALL_HANG, Evaluator, InlineEvaluator, Measurement, Objective
 from dcmaes.optimizer._optimizer import Optimizer
 from dcmaes.optimizer._progress import show_progress
 from dcmaes.optimizer._result import Result
+from dcmaes.optimizer._run import Run
 from dcmaes.optimizer._stopping import StopReason
 from dcmaes.optimizer._trial import Trial, describe
 
@@ -26,6 +27,8 @@ class EvaluationError(RuntimeError):
     ----------
     result : Result
         What is known, with the full history.
+    traceback : str or None
+        Where in the objective the failure behind it happened, if that is known.
 
     Examples
     --------
@@ -37,9 +40,10 @@ class EvaluationError(RuntimeError):
     the evaluation of trial 0 failed: ZeroDivisionError: division by zero 1
     """
 
-    def __init__(self, message: str, result: Result) -> None:
+    def __init__(self, message: str, result: Result, traceback: str | None = None) -> None:
         super().__init__(message)
         self.result = result
+        self.traceback = traceback
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class Effort:
     executor: Executor | Callable[[], Executor] | None = None
     workers: int | None = None
     batch_size: int | None = None
-    evaluation_timeout: float | None = None
+    evaluation_timeout: float | str | None = None
     progress: bool | None = None
 
     def __post_init__(self) -> None:
@@ -57,7 +61,7 @@ class Effort:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_integer(name, getattr(self, name), low=1))
         if self.evaluation_timeout is not None:
-            check_number("evaluation_timeout", self.evaluation_timeout, low=0.0)
+            check_duration("evaluation_timeout", self.evaluation_timeout)
         has_submit = callable(getattr(self.executor, "submit", None))
         if self.executor is not None and not has_submit and not callable(self.executor):
             raise TypeError(
@@ -67,7 +71,9 @@ class Effort:
 
     def make_evaluator(self, optimizer: Optimizer, objective: Objective, interrupts: Interrupts) -> Evaluator:
         """Return what evaluates: here, in worker processes, or in the user's executor."""
-        common = (self.evaluation_timeout, optimizer._note_loss, interrupts)
+        given = self.evaluation_timeout
+        timeout = None if given is None else check_duration("evaluation_timeout", given)
+        common = (timeout, optimizer._note_loss, interrupts)
         if self.executor is not None:
             least = self.batch_size or optimizer._run.search.batch_size
             n_slots = self.workers or max(os.cpu_count() or 1, least)
@@ -84,10 +90,10 @@ class Effort:
 def drive(optimizer: Optimizer, objective: Objective, effort: Effort) -> Result:
     """Run the loop to its end, whatever ends it, close the store and return the result."""
     run = optimizer._run
-    with optimizer, show_progress(optimizer, effort.progress), Interrupts() as interrupts:
+    with optimizer, show_progress(optimizer, effort.progress) as observer, Interrupts() as interrupts:
         if not callable(objective):
             raise TypeError(f"objective must be callable with a point, got {shown(objective)}")
-        evaluator = effort.make_evaluator(optimizer, objective, interrupts)
+        evaluator = observer.evaluator = effort.make_evaluator(optimizer, objective, interrupts)
         is_hasty = True
         try:
             try:
@@ -103,9 +109,18 @@ def drive(optimizer: Optimizer, objective: Objective, effort: Effort) -> Result:
             run.halt(stop, error)
             raise EvaluationError(stop.message, optimizer.result()) from error
     result = optimizer.result()
-    if result.stop_reason is StopReason.ERROR and run.settings.on_error == "raise":
-        raise EvaluationError(result.message, result) from run.error
+    is_strict = run.settings.on_error == "raise"
+    if result.stop_reason is StopReason.FAILURES or (result.stop_reason is StopReason.ERROR and is_strict):
+        raise _failure(run, result) from run.error
     return result
+
+
+def _failure(run: Run, result: Result) -> EvaluationError:
+    """Return the error to raise; with a note of where, if the exception comes from another process."""
+    error = EvaluationError(result.message, result, run.traceback)
+    if run.traceback and run.error is not None and run.error.__traceback__ is None:
+        error.add_note(run.traceback)
+    return error
 
 
 def _evaluate_or_stop(

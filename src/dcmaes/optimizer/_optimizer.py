@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dcmaes._validation import check_callables, check_integer, check_path, shown
+from dcmaes._validation import check_callables, check_duration, check_integer, check_path, shown
 from dcmaes.journal import StoreError
 from dcmaes.optimizer._constraints import Constraint, Constraints
 from dcmaes.optimizer._history import History, Record
@@ -56,24 +56,29 @@ class Optimizer:
     constraints : callable or sequence of callables
         Each takes a point; a positive value is a violation. They must be cheap: points that violate one are
         never handed out. For constraints that come out of the evaluation itself, tell an `Outcome`.
-    time_limit : float
-        Seconds after which to stop, counted from here (or from loading), looked at between evaluations.
+    time_limit : float or str
+        Time after which to stop, counted from here (or from loading), looked at between evaluations: seconds,
+        or text such as "90s", "30m" or "1h30m".
     target : float
         Value at which to stop.
+    patience : int
+        How many evaluations without an improvement to bear before stopping.
     duplicates : {"cache", "reevaluate", "allow"}
         "cache": no point is handed out twice, a strategy that draws a known one is told its value for
         nothing, and the run stops when every point of the space is known. "reevaluate": for noisy objectives,
         points may come again and the mean of their values counts. "allow": points may come again.
-    on_error : {"penalize", "raise"}
+    on_error : {"penalize", "continue", "raise"}
         What to do when an evaluation fails (told an exception, NaN, an infinite value or no number). It costs
-        one evaluation and is recorded with its reason either way; "penalize" ranks it last, "raise" stops.
+        one evaluation and is recorded with its reason in any case. "penalize" ranks it last, and stops if ten
+        evaluations in a row failed for the same reason before any gave a value; "continue" ranks it last and
+        never stops; "raise" stops at the first failure.
     callbacks : callable or sequence of callables
         Each is called with the optimizer after every tell; one that returns True stops the run.
     store : path
         A file to which every ask and every result is written before it counts. If the run is in it already,
         this optimizer goes on where that one stopped: trials that were out are in `pending`. Arguments that
         make it another run (space, seed, strategy, direction, duplicates, x0) raise ValueError; budget,
-        time_limit, target and on_error may change. One process at a time; see `close`.
+        time_limit, target, patience and on_error may change. One process at a time; see `close`.
 
     Examples
     --------
@@ -96,8 +101,9 @@ class Optimizer:
         direction: str = "minimize",
         x0: Any = None,
         constraints: Constraint | Iterable[Constraint] | None = None,
-        time_limit: float | None = None,
+        time_limit: float | str | None = None,
         target: float | None = None,
+        patience: int | None = None,
         duplicates: str = "cache",
         on_error: str = "penalize",
         callbacks: Callback | Iterable[Callback] = (),
@@ -105,7 +111,10 @@ class Optimizer:
     ) -> None:
         if not isinstance(space, Space):
             raise TypeError(f"space must be a Space, got {shown(space)}")
-        settings = Settings(budget, choose_seed(seed), direction, time_limit, target, duplicates, on_error)
+        limit = None if time_limit is None else check_duration("time_limit", time_limit)
+        settings = Settings(
+            budget, choose_seed(seed), direction, limit, target, patience, duplicates, on_error
+        )
         self._lock = threading.RLock()
         self._callbacks = check_callables("callbacks", callbacks, "take the optimizer")
         self._own_time = 0.0
@@ -254,7 +263,7 @@ class Optimizer:
         constraints: Constraint | Iterable[Constraint] | None = None,
         callbacks: Callback | Iterable[Callback] = (),
         budget: int | None = None,
-        time_limit: float | None = None,
+        time_limit: float | str | None = None,
     ) -> Optimizer:
         """Return a saved optimizer: its next ask is the one that the saved one would have made.
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FORMAT = "dcmaes.optimizer"
-VERSION = 5
+VERSION = 6
 _ARRAY = "__array__"
 _METADATA = "metadata"
 # What reading a file that is damaged, or something else altogether, may raise.

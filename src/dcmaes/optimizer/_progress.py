@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from dcmaes._threads import single_thread
+from dcmaes.optimizer._measurement import Evaluator
 from dcmaes.optimizer._optimizer import Optimizer
 from dcmaes.progress import Standing, estimate_left, open_display
 
@@ -21,6 +22,11 @@ _SHARE = 20.0
 class Observer:
     """Look at an optimizer, from any thread, as often as one likes.
 
+    Attributes
+    ----------
+    evaluator : Evaluator or None
+        What evaluates its trials, if that is known; it knows which of them are going on.
+
     >>> import dcmaes as dc
     >>> observe = Observer(dc.Optimizer(dc.Space.binary(3), budget=300, strategy="random"))
     >>> observe().n_told, observe().budget
@@ -28,6 +34,7 @@ class Observer:
     """
 
     def __init__(self, optimizer: Optimizer) -> None:
+        self.evaluator: Evaluator | None = None
         self._optimizer = optimizer
         self._begun = time.monotonic()
         self._n_before = optimizer.n_evaluations
@@ -47,13 +54,14 @@ class Observer:
             standing = Standing(
                 n_told=run.n_told,
                 budget=run.settings.budget,
-                n_running=len(run.knowledge.outstanding),
+                n_running=self._count_running(),
+                n_pending=len(run.knowledge.outstanding) if self.evaluator is None else 0,
                 n_failures=run.archive.n_failures,
                 n_restarts=run.search.n_restarts,
                 best_value=run.settings.sign * value,
                 best_violation=0.0 if best is None else violation,
                 best_point=None if best is None else best.point,
-                best_number=0 if index is None else self._number(index),
+                best_number=0 if index is None else run.number(index),
                 best_at=math.nan if best is None or best.is_given else best.told_at,
                 elapsed=run.elapsed,
                 objective_time=run.objective_time,
@@ -66,11 +74,9 @@ class Observer:
         left = estimate_left(standing, self._n_before, seconds, run.settings.time_limit)
         return replace(standing, seconds_left=left, step_size=self._find_step_size(state))
 
-    def _number(self, index: int) -> int:
-        """Return the number of an evaluation among those that were paid for."""
-        run = self._optimizer._run
-        n_given = len(run.archive) - run.n_told
-        return max(index + 1 - n_given, 0)
+    def _count_running(self) -> int:
+        """Return how many evaluations are going on; trials that wait for a worker do not count."""
+        return 0 if self.evaluator is None else min(self.evaluator.n_running, self.evaluator.n_slots)
 
     def _find_failure(self) -> str:
         """Return the last reason of a failure; each evaluation is looked at once."""
@@ -92,8 +98,10 @@ class Observer:
 
 
 @contextmanager
-def show_progress(optimizer: Optimizer, progress: bool | None) -> Iterator[None]:
+def show_progress(optimizer: Optimizer, progress: bool | None) -> Iterator[Observer]:
     """Show how far the optimizer is while the body runs, and why it stopped at the end.
+
+    Gives what looks at it, to be told what evaluates.
 
     Parameters
     ----------
@@ -102,9 +110,10 @@ def show_progress(optimizer: Optimizer, progress: bool | None) -> Iterator[None]
     progress : bool or None
         See `minimize`.
     """
-    display = open_display(Observer(optimizer), optimizer.budget, progress)
+    observer = Observer(optimizer)
+    display = open_display(observer, optimizer.budget, progress)
     if display is None:
-        yield
+        yield observer
         return
 
     def update(optimizer: Optimizer) -> None:
@@ -112,6 +121,6 @@ def show_progress(optimizer: Optimizer, progress: bool | None) -> Iterator[None]
 
     optimizer._callbacks += (update,)
     try:
-        yield
+        yield observer
     finally:
         display.close(optimizer.result().message)

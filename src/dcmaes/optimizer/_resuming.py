@@ -26,13 +26,14 @@ def resume(
     objective: Objective,
     *,
     budget: int | None = None,
-    time_limit: float | None = None,
+    time_limit: float | str | None = None,
     target: float | None = None,
+    patience: int | None = None,
     on_error: str | None = None,
     executor: Executor | Callable[[], Executor] | None = None,
     workers: int | None = None,
     batch_size: int | None = None,
-    evaluation_timeout: float | None = None,
+    evaluation_timeout: float | str | None = None,
     constraints: Constraint | Iterable[Constraint] | None = None,
     callbacks: Callback | Iterable[Callback] = (),
     progress: bool | None = None,
@@ -52,11 +53,13 @@ def resume(
         The run's objective: code is not in the store.
     budget : int or None
         A new budget, such as a larger one for a run that is over. None keeps the old one.
-    time_limit : float or None
-        A new time limit in seconds, counted from this call. None keeps the old one.
+    time_limit : float, str or None
+        A new time limit in seconds or as text such as "30m", counted from this call. None keeps the old one.
     target : float or None
         A new target. None keeps the old one.
-    on_error : {"penalize", "raise"} or None
+    patience : int or None
+        A new number of evaluations without an improvement after which to stop. None keeps the old one.
+    on_error : {"penalize", "continue", "raise"} or None
         What to do with failed evaluations from now on. None keeps the old setting.
     executor : concurrent.futures.Executor, callable that returns one, or None
         Where to evaluate from now on, as in `minimize`.
@@ -64,8 +67,8 @@ def resume(
         The number of evaluations to run at the same time, as in `minimize`.
     batch_size : int or None
         The number of points in a round, as in `minimize`.
-    evaluation_timeout : float or None
-        Seconds after which an evaluation counts as failed, as in `minimize`.
+    evaluation_timeout : float, str or None
+        Time after which an evaluation counts as failed, as in `minimize`.
     constraints : callable or sequence of callables
         The run's constraints: they are code and not in the store.
     callbacks : callable or sequence of callables
@@ -92,7 +95,13 @@ def resume(
     40
     """
     effort = Effort(executor, workers, batch_size, evaluation_timeout, progress)
-    limits = {"budget": budget, "time_limit": time_limit, "target": target, "on_error": on_error}
+    limits = {
+        "budget": budget,
+        "time_limit": time_limit,
+        "target": target,
+        "patience": patience,
+        "on_error": on_error,
+    }
     optimizer = _open(path, limits, constraints, callbacks, space, strategy)
     return drive(optimizer, objective, effort)
 

@@ -21,7 +21,7 @@ from dcmaes.optimizer._rows import RowCodec
 from dcmaes.optimizer._search import Search
 from dcmaes.optimizer._settings import Settings
 from dcmaes.optimizer._start import read_start
-from dcmaes.optimizer._stopping import PASSING, Stop, StopReason
+from dcmaes.optimizer._stopping import N_ALIKE, PASSING, Stop, StopReason, are_alike
 from dcmaes.optimizer._trial import Reading, Trial, freeze, read
 from dcmaes.space import Space
 from dcmaes.strategies import Evaluations, Strategy
@@ -48,6 +48,8 @@ class Run:
         Why the run is over; trials still out are recorded also afterwards.
     error : BaseException or None
         The exception behind a stop that user code caused.
+    traceback : str or None
+        Its traceback as text, which is there also if the exception was raised in another process.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class Run:
         self.objective_time = 0.0
         self.stop: Stop | None = None
         self.error: BaseException | None = None
+        self.traceback: str | None = None
         self._started_at = time.perf_counter()
         self.time_before = 0.0
         start = self._admit(x0)
@@ -145,9 +148,8 @@ class Run:
             self.search.remind(out.row, value, violation, count)
         else:
             self.search.learn(out.row, value, violation, count=count)
-        if status == Status.FAILED and self.settings.on_error == "raise":
-            why = f"the evaluation of trial {out.trial.id} failed: {reading.reason}"
-            self.halt(StopReason.ERROR.stop(why=why), reading.error)
+        if status == Status.FAILED:
+            self._check_failure(out.trial.id, reading)
         self._check_stop(value, violation, self._margin(out.key))
 
     def is_over(self) -> bool:
@@ -157,10 +159,10 @@ class Run:
             self.stop = StopReason.TIME_LIMIT.stop(limit=limit, elapsed=elapsed)
         return self.stop is not None
 
-    def halt(self, stop: Stop, error: BaseException | None = None) -> None:
+    def halt(self, stop: Stop, error: BaseException | None = None, traceback: str | None = None) -> None:
         """Stop for a reason from outside; the first reason stays."""
         if self.stop is None:
-            self.stop, self.error = stop, error
+            self.stop, self.error, self.traceback = stop, error, traceback
 
     def relimit(self, limits: Mapping[str, Any]) -> None:
         """Go on under other limits (see `LIMITS`): a stop stays if it would happen under them as well."""
@@ -171,6 +173,7 @@ class Run:
             reason in PASSING
             or (reason is StopReason.BUDGET and self.n_told < self.settings.budget)
             or (reason is StopReason.TARGET and target != self.settings.target)
+            or (reason is StopReason.PATIENCE and not self._is_out_of_patience())
         )
         if is_past:
             self.stop = None
@@ -198,7 +201,7 @@ class Run:
         """Return why the run stopped in one line, with what the violation of the best point says about it."""
         running = f"still running: {self.n_told} of {self.settings.budget} evaluations told"
         message = running if self.stop is None else self.stop.message
-        is_error = self.stop is not None and self.stop.reason is StopReason.ERROR
+        is_error = self.stop is not None and self.stop.reason in (StopReason.ERROR, StopReason.FAILURES)
         if violation == 0.0 or is_error or not len(self.archive):
             return message
         if violation < math.inf:
@@ -300,14 +303,48 @@ class Run:
             return
         sign, target = self.settings.sign, self.settings.target
         if target is not None and violation == 0.0 and value + margin <= sign * target:
-            where = f"at evaluation {self.n_told}" if self.n_told else "by a starting point"
+            where = _place(self.n_told)
             self.stop = StopReason.TARGET.stop(target=target, value=sign * value, where=where)
         elif not self.knowledge.outstanding and self.proposer.is_exhausted:
             self.stop = self._exhaustion()
         elif self.n_told >= self.settings.budget:
             self.stop = StopReason.BUDGET.stop(budget=self.settings.budget)
+        elif self._is_out_of_patience():
+            self.stop = self._impatience()
         elif self.search.converged is not None:
             self.stop = StopReason.CONVERGED.stop(why=self.search.converged)
+
+    def _check_failure(self, trial_id: int, reading: Reading) -> None:
+        """Stop at a failure that is not to be borne, or that looks like a mistake in the objective."""
+        if self.settings.on_error == "raise":
+            why = f"the evaluation of trial {trial_id} failed: {reading.reason}"
+            self.halt(StopReason.ERROR.stop(why=why), reading.error, reading.traceback)
+        elif self.settings.on_error == "penalize" and self.archive.n_failures == self.n_told >= N_ALIKE:
+            n = len(self.archive)
+            if are_alike(map(self.archive.reason, range(n - N_ALIKE, n))):
+                stop = StopReason.FAILURES.stop(n_told=self.n_told, n=N_ALIKE, reason=reading.reason)
+                self.halt(stop, reading.error, reading.traceback)
+
+    def number(self, index: int) -> int:
+        """Return the place of an evaluation among those that were told; 0 for one that came with `x0`."""
+        return max(index + 1 - (len(self.archive) - self.n_told), 0)
+
+    def _is_out_of_patience(self) -> bool:
+        """Tell whether the best point was found `patience` evaluations ago, or before."""
+        patience = self.settings.patience
+        if patience is None or self.n_told < patience:
+            return False
+        best = self.best()
+        return self.n_told - (0 if best is None else self.number(best)) >= patience
+
+    def _impatience(self) -> Stop:
+        best = self.best()
+        found = "none of them gave a value"
+        if best is not None:
+            value, violation = self.standing(best)
+            kind = "better" if violation == 0.0 else "closer to feasible"
+            found = f"nothing {kind} than {self.settings.sign * value:g} {_place(self.number(best))}"
+        return StopReason.PATIENCE.stop(patience=self.settings.patience, best=found)
 
     def _give_up(self) -> None:
         """Stop because there is no new point, or no use in one."""
@@ -332,6 +369,10 @@ class Run:
 
     def _sitting(self) -> float:
         return time.perf_counter() - self._started_at
+
+
+def _place(number: int) -> str:
+    return f"at evaluation {number}" if number else "by a starting point"
 
 
 def _check_seconds(seconds: Any) -> float:

@@ -209,7 +209,7 @@ def _restore(run: Run, snapshot: Snapshot | None, reader: Reader, *, is_exact: b
         restore_run(run, data)
         run.settings = Settings(**data["settings"])
     settings = run.settings
-    run.settings = replace(settings, time_limit=None, on_error="penalize")
+    run.settings = replace(settings, time_limit=None, on_error="continue")
     is_same = is_exact
     for event in reader.events(after):
         if isinstance(event, EvaluationRow):

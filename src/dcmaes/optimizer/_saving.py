@@ -61,7 +61,7 @@ def load(
     constraints: Constraint | Iterable[Constraint] | None,
     callbacks: Callback | Iterable[Callback],
     budget: int | None,
-    time_limit: float | None,
+    time_limit: float | str | None,
 ) -> Optimizer:
     """Return the optimizer that `save` wrote."""
     from dcmaes.optimizer._optimizer import Optimizer

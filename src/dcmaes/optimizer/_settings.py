@@ -10,7 +10,9 @@ import numpy as np
 from dcmaes._validation import check_choice, check_integer, check_number
 
 # What may differ from sitting to sitting; everything else makes the run this run.
-LIMITS = ("budget", "time_limit", "target", "on_error")
+LIMITS = ("budget", "time_limit", "target", "patience", "on_error")
+# What a failed evaluation does.
+ON_ERROR = ("penalize", "continue", "raise")
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class Settings:
     direction: str = "minimize"
     time_limit: float | None = None
     target: float | None = None
+    patience: int | None = None
     duplicates: str = "cache"
     on_error: str = "penalize"
 
@@ -35,11 +38,13 @@ class Settings:
         self._set("seed", check_integer("seed", self.seed, low=0, high=2**128 - 1))
         check_choice("direction", self.direction, ("minimize", "maximize"))
         check_choice("duplicates", self.duplicates, ("cache", "reevaluate", "allow"))
-        check_choice("on_error", self.on_error, ("penalize", "raise"))
+        check_choice("on_error", self.on_error, ON_ERROR)
         if self.time_limit is not None:
             self._set("time_limit", check_number("time_limit", self.time_limit, low=0.0))
         if self.target is not None:
             self._set("target", check_number("target", self.target))
+        if self.patience is not None:
+            self._set("patience", check_integer("patience", self.patience, low=1))
 
     @property
     def sign(self) -> float:

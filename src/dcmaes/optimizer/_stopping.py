@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from enum import Enum
 from typing import Any, NamedTuple
+
+# So many evaluations that fail alike, before any gave a value, are a mistake in the objective.
+N_ALIKE = 10
+_NUMBER = re.compile(r"\d[\w.]*(?:[-+]\d+)?")
 
 
 class StopReason(Enum):
@@ -16,10 +22,16 @@ class StopReason(Enum):
     BUDGET = "budget", "budget of {budget} evaluations used"
     TIME_LIMIT = "time_limit", "time limit of {limit:g} s reached after {elapsed:.3g} s"
     TARGET = "target", "target {target:g} reached with {value:g} {where}"
+    PATIENCE = "patience", "patience of {patience} evaluations used up: {best}"
     SPACE_EXHAUSTED = "space_exhausted", "all {size} points of the space are known{remark}"
     CONVERGED = "converged", "search converged: {why}"
     CALLBACK = "callback", "stopped by {callback} after {n_evaluations} evaluations"
     INTERRUPTED = "interrupted", "interrupted after {n_evaluations} evaluations"
+    FAILURES = (
+        "failures",
+        "none of {n_told} evaluations gave a value, and the last {n} failed for the same reason: {reason} "
+        '(on_error = "continue" goes on in spite of that)',
+    )
     ERROR = "error", "{why}"
 
     template: str
@@ -44,4 +56,18 @@ class Stop(NamedTuple):
 
 
 # What ends one sitting, not the search: a run that is loaded goes on after these (mended, after an error).
-PASSING = frozenset({StopReason.TIME_LIMIT, StopReason.CALLBACK, StopReason.INTERRUPTED, StopReason.ERROR})
+PASSING = frozenset(
+    {
+        *(StopReason.TIME_LIMIT, StopReason.CALLBACK, StopReason.INTERRUPTED),
+        *(StopReason.FAILURES, StopReason.ERROR),
+    }
+)
+
+
+def are_alike(reasons: Iterable[str | None]) -> bool:
+    """Tell whether failures have one reason, apart from the numbers in it.
+
+    >>> are_alike(["no value at 0.25", "no value at 1e-07"]), are_alike(["too small", "too large"])
+    (True, False)
+    """
+    return len({None if reason is None else _NUMBER.sub("0", reason) for reason in reasons}) == 1

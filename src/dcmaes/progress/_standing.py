@@ -16,8 +16,9 @@ class Standing:
 
     Attributes
     ----------
-    n_told, budget, n_running, n_failures, n_restarts : int
-        Evaluations done, allowed, going on and failed; restarts of the strategy.
+    n_told, budget, n_running, n_pending, n_failures, n_restarts : int
+        Evaluations done, allowed, going on, asked for where it is not known which of them are going on, and
+        failed; restarts of the strategy.
     best_value, best_violation : float
         The best value, NaN if there is none, and its constraint violation.
     best_point : dict, array or None
@@ -60,6 +61,7 @@ class Standing:
     own_time: float = math.nan
     strategy: str = ""
     last_failure: str = ""
+    n_pending: int = 0
 
     @property
     def fraction(self) -> float:
@@ -80,15 +82,22 @@ def describe(standing: Standing) -> str:
         parts.append(f"step size {standing.step_size:.3g}")
     if standing.n_restarts:
         parts.append(f"{standing.n_restarts} restart{'s' if standing.n_restarts > 1 else ''}")
-    if standing.n_running:
-        parts.append(f"{standing.n_running} running")
-    if standing.n_failures:
-        parts.append(f"{standing.n_failures} failed")
+    parts += describe_counts(standing)
     time = describe_duration(standing.elapsed)
     if not math.isnan(standing.seconds_left):
         time += f", {describe_duration(standing.seconds_left)} left"
     width = len(str(standing.budget)) + 2
     return f"{standing.n_told:>{width}}/{standing.budget}  {', '.join(parts)}  ({time})"
+
+
+def describe_counts(standing: Standing) -> list[str]:
+    """Return how many evaluations are running, pending and failed, leaving out what is zero.
+
+    >>> describe_counts(Standing(n_told=3, budget=10, n_running=2, n_failures=1))
+    ['2 running', '1 failed']
+    """
+    counts = {"running": standing.n_running, "pending": standing.n_pending, "failed": standing.n_failures}
+    return [f"{n} {what}" for what, n in counts.items() if n]
 
 
 def describe_best(standing: Standing) -> str:

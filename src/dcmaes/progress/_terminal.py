@@ -11,7 +11,13 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from dcmaes.progress._standing import Standing, describe_duration, describe_point, describe_time
+from dcmaes.progress._standing import (
+    Standing,
+    describe_counts,
+    describe_duration,
+    describe_point,
+    describe_time,
+)
 
 
 def is_capable(stream: TextIO) -> bool:
@@ -59,10 +65,8 @@ def render(standing: Standing) -> RenderableType:
 
 def _counts(standing: Standing) -> Text:
     text = Text(f"{standing.n_told}/{standing.budget} evaluations", style="bold")
-    if standing.n_running:
-        text.append(f", {standing.n_running} running", style="not bold")
-    if standing.n_failures:
-        text.append(f", {standing.n_failures} failed", style="not bold yellow")
+    for count in describe_counts(standing):
+        text.append(f", {count}", style="not bold yellow" if count.endswith("failed") else "not bold")
     return text
 
 
