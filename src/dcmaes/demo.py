@@ -150,12 +150,13 @@ def _describe_site(name: str, variable: Any, distribution: Any) -> str:
         likely = sorted(distribution.marginals[name], key=lambda pair: -pair[1])
         return ", ".join(f"{_with_unit(name, value)} {p:.0%}" for value, p in likely[:4])
     deviation = distribution.deviations[name]
-    if isinstance(variable, (dc.Integer, dc.Float)):
-        deviation *= variable.high - variable.low
-        digits = 1 if isinstance(variable, dc.Integer) else 3
+    scale = variable.scale
+    if scale is not None:
+        deviation *= scale.high - scale.low
+        digits = 1 if scale.step else 3
         return f"{distribution.means[name]:.{digits}f} +/- {deviation:.{digits}f}{_UNITS.get(name, '')}"
-    if isinstance(variable, dc.Ordinal):
-        steps = deviation * (len(variable.values) - 1)
+    if variable.listed:
+        steps = deviation * (len(variable.listed) - 1)
         return f"around {_with_unit(name, distribution.center[name])}, +/- {steps:.1f} places in the list"
     return f"yes {distribution.means[name]:.0%}, no {1 - distribution.means[name]:.0%}"
 

@@ -45,7 +45,7 @@ NAMES = {
         timeline_data write_html
     """,
     "dcmaes.space": """
-        Binary CATEGORY CONTINUOUS Categorical Float Integer LATTICE Ordinal Sites Space Variable
+        Binary CATEGORY CONTINUOUS Categorical Float Integer LATTICE Ordinal Scale Sites Space Variable
     """,
     "dcmaes.store": "Failure Loss Pending Span StoreError StoredRun read",
     "dcmaes.strategies": """

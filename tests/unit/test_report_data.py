@@ -18,7 +18,8 @@ from dcmaes.report import (
     marginals_data,
     timeline_data,
 )
-from dcmaes.report._labels import axis_position, axis_ticks, number_text, value_text
+from dcmaes.report._labels import axis_position, axis_ticks, number_text, state_labels, value_text
+from dcmaes.report._payload import payload
 from dcmaes.report._run import read_run
 
 
@@ -233,18 +234,31 @@ def test_positions_and_ticks_agree():
             "f": dc.Float(0.0, 1.0),
             "lr": dc.Float(1e-5, 1e-1, log=True),
             "one": dc.Integer(3, 3),
+            "s": dc.Integer(0, 40, step=10),
+            "g": dc.Float(0.0, 1.0, step=0.05),
+            "a": dc.Float(0.0, 360.0, step=90.0, periodic=True),
         }
     )
     for name, site in zip(space.names, range(space.dimension), strict=True):
         ticks = axis_ticks(space, site)
         assert 1 <= len(ticks) <= 10
         for position, label in ticks:
-            point = {"n": 0, "w": 16, "h": 0, "f": 0.0, "lr": 1e-5, "one": 3}
-            point[name] = float(label) if name in ("f", "lr") else int(label)
+            point = {"n": 0, "w": 16, "h": 0, "f": 0.0, "lr": 1e-5, "one": 3, "s": 0, "g": 0.0, "a": 0.0}
+            point[name] = float(label) if name in ("f", "lr", "g", "a") else int(label)
             if name == "w":
                 assert position == pytest.approx(math.log(int(label) / 16) / math.log(4096 / 16))
             else:
                 assert axis_position(space, space.encode(point))[site] == pytest.approx(position)
+
+
+def test_steps_are_shown_as_their_values():
+    space = dc.Space({"n": dc.Integer(10, 30, step=10), "f": dc.Float(0.0, 0.3, step=0.1)})
+    assert state_labels(space, 0) == ["10", "20", "30"]
+    assert state_labels(space, 1) == ["0", "0.1", "0.2", "0.3"]
+    result = dc.minimize(lambda p: p["f"] - p["n"], space, budget=12, seed=0, strategy="random")
+    variables = payload(read_run(result), "steps")["table"]["variables"]
+    assert variables[0]["number"] == [record.point["n"] for record in result.history]
+    assert variables[1]["number"] == [record.point["f"] for record in result.history]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -159,6 +160,23 @@ def test_interactions_are_named_sorted_and_without_zeros(result):
     assert found[0].first == "act"
     first, second, strength = found[0]
     assert (first, second, strength) == (found[0].first, found[0].second, found[0].strength)
+
+
+def test_means_of_steps_are_in_the_users_units():
+    class Halfway(RandomSearch):
+        def summary(self, state):
+            return dataclasses.replace(super().summary(state), mean=np.full(4, 0.5))
+
+    space = dc.Space(
+        {
+            "batch": dc.Integer(32, 96, step=32),
+            "width": dc.Integer(64, 1024, step=64, log=True),
+            "hour": dc.Integer(0, 18, step=6, periodic=True),
+            "angle": dc.Float(0, 360, step=90, periodic=True),
+        }
+    )
+    means = dc.Optimizer(space, budget=4, strategy=Halfway()).result().distribution.means
+    assert means == pytest.approx({"batch": 64.0, "width": 256.0, "hour": 12.0, "angle": 180.0})
 
 
 def test_interactions_of_arrays_have_positions():

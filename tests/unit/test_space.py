@@ -50,8 +50,9 @@ def try_listed(kind, values):
 def integers(draw):
     low = draw(st.integers(-(2**62), 2**62) | st.integers(-1000, 1000) | st.integers(1, 1000))
     span = draw(st.just(0) | st.integers(0, 10) | st.integers(0, 10**9) | st.integers(0, 2**53 - 1))
-    flags = draw(st.sampled_from([{}, {"periodic": True}] + ([{"log": True}] if low >= 1 else [])))
-    return Integer(low, low + span, **flags)
+    step = draw(st.just(1) | st.integers(1, min(span, 1000) or 1) | st.integers(1, span or 1))
+    flags = draw(st.sampled_from([{}, {"periodic": True}] + ([{"log": True}] if low >= step else [])))
+    return Integer(low, low + span, step=step, **flags)
 
 
 @st.composite
@@ -63,6 +64,21 @@ def floats(draw):
     return Float(abs(low) + 1e-3, abs(low) + 1e-3 + abs(high), log=True)
 
 
+@st.composite
+def grids(draw):
+    """Floats with a step: as people write them, in decimals, and of any size."""
+    digits = draw(st.integers(0, 6))
+    step = draw(st.integers(1, 10**4)) / 10**digits
+    low = draw(st.integers(-(10**6), 10**6)) / 10**digits
+    n_steps = draw(st.integers(1, 10) | st.integers(1, 10**9))
+    if draw(st.booleans()):
+        return Float(low, low + n_steps * step, step=step)
+    kind = draw(st.sampled_from(["periodic", "log"]))
+    if kind == "log":
+        low = step * draw(st.integers(1, 100))
+    return Float(low, low + n_steps * step, step=step, **{kind: True})
+
+
 def listed(kind):
     return st.lists(plain_values, min_size=1, max_size=6).map(lambda values: try_listed(kind, values))
 
@@ -71,6 +87,7 @@ variables = st.one_of(
     st.just(Binary()),
     integers(),
     floats(),
+    grids(),
     listed(Ordinal),
     listed(Categorical),
     st.just(Categorical([f"choice {i}" for i in range(200)])),
@@ -78,6 +95,7 @@ variables = st.one_of(
 numeric_variables = st.one_of(
     st.just(Binary()),
     floats(),
+    grids(),
     st.integers(-(2**52), 2**52).flatmap(lambda a: st.integers(0, 10**9).map(lambda n: Integer(a, a + n))),
     st.lists(
         st.integers(-(10**6), 10**6) | st.floats(-1e6, 1e6), min_size=1, max_size=6, unique_by=float
@@ -423,3 +441,96 @@ class TestProperties:
         assert Space.binary(3).differences(Space.binary(2)) == ["2 is missing there"]
         with pytest.raises(TypeError, match="other must be a Space"):
             one.differences({})
+
+
+class TestSteps:
+    @pytest.mark.parametrize(
+        ("variable", "values"),
+        [
+            (Integer(0, 20, step=5), [0, 5, 10, 15, 20]),
+            (Integer(-7, 5, step=4), [-7, -3, 1, 5]),
+            (Integer(64, 256, step=64, log=True), [64, 128, 192, 256]),
+            (Integer(0, 21, step=6, periodic=True), [0, 6, 12, 18]),
+            (Integer(3, 3, step=5), [3]),
+            (Float(0, 0.5, step=0.1), [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]),
+            (Float(-0.3, 0.3, step=0.15), [-0.3, -0.15, 0.0, 0.15, 0.3]),
+            (Float(0.1, 0.3, step=0.2), [0.1, 0.3]),
+            (Float(0, 1, step=1 / 3), [0.0, 1 / 3, 2 / 3, 1.0]),
+            (Float(0, 1, step=np.float32(0.2)), [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]),
+            (Float(0, 1, step=0.3), [0.0, 0.3, 0.6, 0.9]),
+            (Float(1e-6, 5e-6, step=2e-6, log=False), [1e-6, 3e-6, 5e-6]),
+            (Float(0.5, 2, step=0.5, log=True), [0.5, 1.0, 1.5, 2.0]),
+            (Float(0, 360, step=90, periodic=True), [0.0, 90.0, 180.0, 270.0]),
+            (Float(1e9, 1e9 + 1, step=0.25), [1e9, 1e9 + 0.25, 1e9 + 0.5, 1e9 + 0.75, 1e9 + 1]),
+            (Float(2.5, 2.5, step=1), [2.5]),
+        ],
+    )
+    def test_values_are_exact_in_every_form(self, variable, values):
+        assert variable.n_values == len(values)
+        assert variable.decode(range(len(values))) == values
+        named, array = Space({"v": variable}), Space.array([variable, Float(0, 1)])
+        assert named.size == len(values)
+        for state, value in enumerate(values):
+            assert named.encode({"v": value}).tolist() == [state]
+            assert named.decode([state]) == {"v": value}
+            assert type(named.decode([state])["v"]) is type(value)
+            assert array.encode([value, 0.5]).tolist() == [state, 0.5]
+            assert array.decode([state, 0.5]).tolist() == [value, 0.5]
+        assert {point["v"] for point in named.sample(np.random.default_rng(0), 200)} == set(values)
+
+    @pytest.mark.parametrize("value", [0.1 * 3, 0.3 + 1e-9, np.float32(0.3)])
+    def test_rounding_errors_do_not_matter(self, value):
+        assert Space({"v": Float(0, 0.3, step=0.1)}).encode({"v": value}).tolist() == [3]
+
+    @pytest.mark.parametrize("value", [0.15, 0.301, -0.1, 0.4, -1e300, 1e300])
+    def test_what_is_between_or_outside_is_refused(self, value):
+        message = r"must be a number from 0.0 to 0.3 in steps of 0.1, got"
+        with pytest.raises(ValueError, match=f"v {message}"):
+            Space({"v": Float(0, 0.3, step=0.1)}).encode({"v": value})
+        with pytest.raises(ValueError, match=rf"point\[0\] {message}"):
+            Space.array([Float(0, 0.3, step=0.1)]).encode([value])
+
+    @pytest.mark.parametrize("value", [3, 12, 25, -5])
+    def test_integers_between_or_outside_are_refused(self, value):
+        with pytest.raises(ValueError, match=f"v must be an integer from 0 to 20 in steps of 5, got {value}"):
+            Space({"v": Integer(0, 20, step=5)}).encode({"v": value})
+        for space in (Space.integers(1, 0, 20, step=5), Space.array([Integer(0, 20, step=5), Float(0, 9)])):
+            with pytest.raises(ValueError, match=r"point\[0\] must be an integer from 0 to 20 in steps of 5"):
+                space.encode([value, 1][: space.dimension])
+
+    def test_the_ends_of_a_circle_are_one_point(self):
+        space = Space({"angle": Float(-180, 180, step=45, periodic=True)})
+        assert space.size == 8
+        assert space.encode({"angle": 180}).tolist() == space.encode({"angle": -180.0}).tolist() == [0]
+        assert space.sites.coordinate(np.array([6.0])).tolist() == [0.75]
+
+    def test_a_step_is_part_of_the_variable(self):
+        assert Integer(0, 10, step=3) == Integer(0, 9, step=3) != Integer(0, 9)
+        assert Integer(0, 9, step=1) == Integer(0, 9)
+        assert repr(Integer(0, 10, step=3)) == "Integer(0, 9, step=3)"
+        assert repr(Float(0, 1, step=0.3, log=False)) == "Float(0.0, 0.9, step=0.3)"
+        assert repr(Space.integers(3, 0, 8, step=4)) == "Space.integers(3, 0, 8, step=4)"
+
+    @pytest.mark.parametrize("seed", range(20))
+    def test_equal_variables_have_equal_values(self, seed):
+        rng = np.random.default_rng(seed)
+        low, step = rng.normal(), rng.exponential()
+        variable = Float(low, low + step * rng.uniform(1, 50), step=step)
+        again = Float(variable.low, variable.high, step=variable.step)
+        assert variable == again
+        states = range(int(variable.n_values))
+        assert variable.decode(states) == again.decode(states)
+
+    def test_distances_of_a_logarithmic_lattice_are_those_of_its_values(self):
+        sites = Space({"width": Integer(64, 1024, step=64, log=True)}).sites
+        u = sites.coordinate(np.array([[0.0], [1.0], [3.0], [15.0]]))
+        np.testing.assert_allclose(u[:, 0], np.log([1, 2, 4, 16]) / np.log(16), rtol=1e-14)
+
+    def test_spans_beyond_64_bits(self):
+        wide = Integer(-(2**63), 2**63 - 1, step=2**12)
+        space = Space({"v": wide})
+        assert space.decode(space.encode({"v": 2**63 - 2**12})) == {"v": 2**63 - 2**12}
+        with pytest.raises(ValueError, match="less than 2\\*\\*63 apart"):
+            Space.array([wide])
+        arrays = Space.array([Integer(0, 2**62, step=2**12)])
+        assert arrays.decode(arrays.encode([2**62 - 2**12])).tolist() == [2**62 - 2**12]

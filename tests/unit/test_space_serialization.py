@@ -121,7 +121,7 @@ class TestRefused:
             (
                 {"type": "integer", "low": 0, "hihg": 1},
                 ValueError,
-                "'v': 'hihg' is not a key of type 'integer' (known: low, high, log, periodic); did you mean",
+                "'hihg' is not a key of type 'integer' (known: low, high, log, periodic, step); did you mean",
             ),
             (
                 {"type": "binary", "low": 0},

@@ -13,7 +13,7 @@ from dcmaes.cli._command import KEEP, OUTPUT_LIMIT, Command, environment_name
 from dcmaes.cli._table import Table
 from dcmaes.cli._template import RESERVED, Template
 from dcmaes.cli._values import JsonKey, LastMatch, LastNumber, ValueReader
-from dcmaes.space import Categorical, Ordinal, Space, Variable
+from dcmaes.space import Space, Variable
 
 COMMAND_KEYS = (
     *("value", "violation", "folder", "own_folder", "environment", "retries"),
@@ -66,9 +66,7 @@ def _check_variables(table: Table, space: Space) -> dict[str, Variable]:
         other = seen.setdefault(environment_name(name), name)
         if other != name:
             raise table.error(f"{name!r} and {other!r} are the same in the environment", "space", name)
-        values = variable.choices if isinstance(variable, Categorical) else ()
-        values = variable.values if isinstance(variable, Ordinal) else values
-        if any(isinstance(value, str) and "\0" in value for value in values):
+        if any(isinstance(value, str) and "\0" in value for value in variable.listed):
             raise table.error("no argument can hold a NUL character", "space", name)
     return variables
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dcmaes.space import Binary, Variable
+from dcmaes.space import Variable
 
 # Filled in for every evaluation beside the variables.
 RESERVED = ("trial", "folder", "spec_folder")
@@ -128,7 +128,7 @@ def _check_placeholder(placeholder: Placeholder, variables: Mapping[str, Variabl
         hint = suggestion(name, (*variables, *RESERVED))
         raise ValueError(f"{{{name}}} is not a variable of the space (there are: {known}){hint}")
     variable = variables[name]
-    if placeholder.yes is not None and not isinstance(variable, Binary):
+    if placeholder.yes is not None and not variable.is_flag:
         raise ValueError(f"{{{name}?...}} needs a binary variable, {name!r} is {variable!r}")
     if placeholder.format is not None:
         for value in _examples(variable):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from dcmaes._validation import FloatArray, readonly
-from dcmaes.space import CATEGORY, Float, Integer, Ordinal, Space, Variable
+from dcmaes.space import Space, Variable
 from dcmaes.strategies import Summary
 
 
@@ -42,9 +41,9 @@ class Distribution:
         """Mean of each Binary, Integer and Float; of the logarithm, and back, where `log` is set."""
         variables = zip(self.names, self._space.variables, self._summary.mean.tolist(), strict=True)
         return {
-            name: _in_units(variable, u)
+            name: u if variable.scale is None else variable.scale.value(u / _last_coordinate(variable))
             for name, variable, u in variables
-            if variable.site.kind != CATEGORY and not isinstance(variable, Ordinal)
+            if variable.scale is not None or variable.is_flag
         }
 
     @property
@@ -87,11 +86,8 @@ class Distribution:
         return f"<Distribution around {self.center!r}, step size {self.step_size:.3g}>"
 
 
-def _in_units(variable: Variable, u: float) -> float:
-    if not isinstance(variable, (Integer, Float)):
-        return u
-    low, high = variable.low, variable.high
-    if variable.log:
-        return low * math.exp(u * math.log(high / low))
-    is_circle = isinstance(variable, Integer) and variable.periodic
-    return low + u * (high - low + is_circle)
+def _last_coordinate(variable: Variable) -> float:
+    """Return the unit coordinate of the last value: 1, but for the states on a circle."""
+    site = variable.site
+    is_circle = site.periodic and site.n_states > 1
+    return (site.n_states - 1) / site.n_states if is_circle else 1.0

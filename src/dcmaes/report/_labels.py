@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcmaes._validation import FloatArray
-from dcmaes.space import Binary, Float, Integer, Space
+from dcmaes.space import Scale, Space
 
 _LONGEST = 40
 _MOST_TICKS = 5
@@ -53,6 +53,7 @@ def value_text(value: Any) -> str:
 def variable_labels(space: Space) -> tuple[str, ...]:
     """Return what the variables are called in figures.
 
+    >>> from dcmaes.space import Float
     >>> variable_labels(Space.binary(2)), variable_labels(Space({"lr": Float(0, 1)}))
     (('x0', 'x1'), ('lr',))
     """
@@ -65,10 +66,7 @@ def state_labels(space: Space, site: int) -> list[str]:
     >>> state_labels(Space.integers(2, 1, 3), 0), state_labels(Space.binary(2), 0)
     (['1', '2', '3'], ['0', '1'])
     """
-    variable = space.variables[site]
-    if isinstance(variable, Binary) and not space.is_named:
-        return ["0", "1"]
-    return [value_text(value) for value in variable.decode(range(int(variable.n_values)))]
+    return [value_text(value) for value in space.decode_column(site, range(space.sites.n_states[site]))]
 
 
 def axis_position(space: Space, x: FloatArray) -> FloatArray:
@@ -89,27 +87,25 @@ def axis_texts(space: Space, site: int, positions: FloatArray) -> list[str]:
     >>> axis_texts(Space.integers(1, 1, 100, log=True), 0, np.array([0.0, 0.5]))
     ['1', '10']
     """
-    variable = space.variables[site]
-    if not isinstance(variable, (Integer, Float)):
+    scale = space.variables[site].scale
+    if scale is None:
         labels = state_labels(space, site)
         return [labels[round(p * (len(labels) - 1))] for p in positions.tolist()]
-    low, high = variable.low, variable.high
-    if variable.log:
-        return [number_text(low * (high / low) ** p) for p in positions.tolist()]
-    return [number_text(low + p * (high - low)) for p in positions.tolist()]
+    return [number_text(float(f"{scale.value(p):.12g}")) for p in positions.tolist()]
 
 
 def axis_ticks(space: Space, site: int) -> list[Tick]:
     """Return a few places on the axis of a variable, in the positions of `axis_position`.
 
+    >>> from dcmaes.space import Float
     >>> [label for _, label in axis_ticks(Space.array([Float(1e-4, 1e-1, log=True)]), 0)]
     ['0.0001', '0.001', '0.01', '0.1']
     """
-    variable = space.variables[site]
-    if isinstance(variable, (Integer, Float)):
-        if variable.low == variable.high:
-            return [Tick(0.0, number_text(variable.low))]
-        return _log_ticks(variable) if variable.log else _linear_ticks(variable)
+    scale = space.variables[site].scale
+    if scale is not None:
+        if scale.low == scale.high:
+            return [Tick(0.0, number_text(scale.low))]
+        return _log_ticks(scale) if scale.log else _linear_ticks(scale)
     labels = state_labels(space, site)
     last = len(labels) - 1
     if last == 0:
@@ -118,20 +114,23 @@ def axis_ticks(space: Space, site: int) -> list[Tick]:
     return [Tick(int(i) / last, labels[i]) for i in shown]
 
 
-def _linear_ticks(variable: Integer | Float) -> list[Tick]:
-    low, high = variable.low, variable.high
+def _linear_ticks(scale: Scale) -> list[Tick]:
+    low, high = scale.low, scale.high
     step = _nice_step((high - low) / (_MOST_TICKS - 1))
-    if isinstance(variable, Integer):
-        step = max(step, 1.0)
-    inside = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    if scale.step in (0.0, 1.0):
+        step = max(step, scale.step)
+        inside = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    else:
+        step = scale.step * max(round(step / scale.step), 1)
+        inside = [low + k * step for k in range(math.floor((high - low) / step + 1e-6) + 1)]
     return [Tick((v - low) / (high - low), number_text(float(f"{v:.12g}"))) for v in inside]
 
 
-def _log_ticks(variable: Integer | Float) -> list[Tick]:
-    first, last = math.log10(variable.low), math.log10(variable.high)
+def _log_ticks(scale: Scale) -> list[Tick]:
+    first, last = math.log10(scale.low), math.log10(scale.high)
     decades = np.arange(math.ceil(first - 1e-9), math.floor(last + 1e-9) + 1)
     if len(decades) < 2:
-        places = [float(variable.low), float(variable.high)]
+        places = [float(scale.low), float(scale.high)]
     else:
         places = [10.0 ** int(k) for k in decades[:: math.ceil(len(decades) / _MOST_TICKS)]]
     return [Tick((math.log10(v) - first) / (last - first), number_text(v)) for v in places]

@@ -11,7 +11,7 @@ from dcmaes._validation import FloatArray, IntArray
 from dcmaes.report._importance import ranked_variables
 from dcmaes.report._labels import Tick, axis_texts, axis_ticks, state_labels
 from dcmaes.report._run import Run, read_run
-from dcmaes.space import CATEGORY, CONTINUOUS, Binary
+from dcmaes.space import CATEGORY, CONTINUOUS
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 _MOST_BINS = 40
@@ -103,7 +103,7 @@ def marginals_data(result: Any, *, limit: int = 24) -> Marginals:
     run = read_run(result)
     edges = _edges(run)
     n_bins = len(edges) - 1
-    is_binary = np.array([isinstance(v, Binary) for v in run.space.variables])
+    is_binary = np.array([v.is_flag for v in run.space.variables])
     panels: list[Heat | Band] = []
     if is_binary.any() and n_bins:
         panels.append(_binaries(run, edges, np.flatnonzero(is_binary)))
@@ -126,7 +126,7 @@ def marginal_data(result: Any, variable: str | int) -> tuple[IntArray, Heat | Ba
     if run.n == 0:
         raise ValueError("result must have at least one evaluation, got none")
     site, edges = list(run.space.names).index(variable), _edges(run)
-    if isinstance(run.space.variables[site], Binary):
+    if run.space.variables[site].is_flag:
         return edges, _binaries(run, edges, np.array([site]))
     return edges, _panel(run, edges, site)
 

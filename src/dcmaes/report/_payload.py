@@ -20,7 +20,7 @@ from dcmaes.report._labels import value_text
 from dcmaes.report._marginals import marginals_data
 from dcmaes.report._run import Run
 from dcmaes.report._timeline import timeline_data
-from dcmaes.space import Binary, Float, Integer, Space
+from dcmaes.space import CONTINUOUS, Space
 
 _MOST_MARKS = 2000
 _MOST_BARS = 20
@@ -198,12 +198,13 @@ def _column(run: Run, site: int) -> dict[str, Any]:
     """Return one variable: numbers, or labels and which of them."""
     variable, x = run.space.variables[site], run.x[:, site]
     name = run.names[site]
-    if isinstance(variable, Float):
+    if variable.site.kind == CONTINUOUS:
         return {"name": name, "number": _rounded(x)}
-    if isinstance(variable, Integer) and max(abs(variable.low), abs(variable.high)) < _LARGEST_EXACT:
+    scale = variable.scale
+    if scale is not None and max(abs(scale.low), abs(scale.high)) < _LARGEST_EXACT:
         return {"name": name, "number": variable.decode(x.tolist())}
     state, which = np.unique(x.astype(np.int64), return_inverse=True)
-    if isinstance(variable, Binary) and not run.space.is_named:
+    if variable.is_flag and not run.space.is_named:
         return {"name": name, "number": x.astype(np.int64)}
     return {"name": name, "labels": [value_text(v) for v in variable.decode(state.tolist())], "which": which}
 

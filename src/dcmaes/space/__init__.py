@@ -1,8 +1,9 @@
 """Spaces of points, their variables, and the coded form that strategies see."""
 
+from dcmaes.space._ranges import Float, Integer
 from dcmaes.space._sites import CATEGORY, CONTINUOUS, LATTICE, Sites
 from dcmaes.space._space import Space
-from dcmaes.space._variables import Binary, Categorical, Float, Integer, Ordinal, Variable
+from dcmaes.space._variables import Binary, Categorical, Ordinal, Scale, Variable
 
 __all__ = [
     "CATEGORY",
@@ -13,6 +14,7 @@ __all__ = [
     "Float",
     "Integer",
     "Ordinal",
+    "Scale",
     "Sites",
     "Space",
     "Variable",

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray, check_list, readonly, shown
-from dcmaes.space._variables import Binary, Categorical, Float, Integer, Ordinal, Variable
+from dcmaes.space._ranges import Float, Integer
+from dcmaes.space._variables import Binary, Categorical, Ordinal, Variable
 
 
 class Layout(Protocol):
@@ -81,12 +82,16 @@ class PositionalLayout:
         self._dtype = np.dtype(dtype)
         self._low = np.array([_bounds(v)[0] for v in variables], dtype=dtype)
         self._high = np.array([_bounds(v)[1] for v in variables], dtype=dtype)
-        # What is added to a state; continuous and ordinal variables do not get their values by adding.
+        # The values of integers are base + step * state.
         self._base = np.array([v.low if isinstance(v, Integer) else 0 for v in variables], dtype=dtype)
-        self._tables = {
-            i: np.array(v.values, dtype=np.float64) for i, v in enumerate(variables) if isinstance(v, Ordinal)
+        self._step = np.array([v.step if isinstance(v, Integer) else 1 for v in variables], dtype=dtype)
+        self._whole: IntArray = np.flatnonzero([isinstance(v, (Binary, Integer)) for v in variables])
+        # The values of these are no states, and no such sums either.
+        self._others = {
+            i: v
+            for i, v in enumerate(variables)
+            if isinstance(v, Ordinal) or (isinstance(v, Float) and v.step is not None)
         }
-        self._stepped: IntArray = np.flatnonzero([isinstance(v, (Binary, Integer)) for v in variables])
 
     def encode_many(self, points: Iterable[Any]) -> FloatArray:
         """Return the coded points, shape (n, d), or raise naming the variable that is wrong."""
@@ -102,16 +107,18 @@ class PositionalLayout:
             # Slow, but says exactly which variable is wrong.
             coded = [[v.encode(f"point[{i}]", row[i]) for i, v in enumerate(self._variables)] for row in rows]
             return np.array(coded, dtype=np.float64)
-        x: FloatArray = (values - self._base).astype(np.float64) + 0.0
-        for i, table in self._tables.items():
-            x[:, i] = np.argmax(values[:, i, None] == table, axis=1)
+        offset = values - self._base
+        divide = np.floor_divide if self._is_integer else np.true_divide
+        x: FloatArray = divide(offset, self._step).astype(np.float64) + 0.0
+        for i, variable in self._others.items():
+            x[:, i] = [variable.encode(f"point[{i}]", value) for value in values[:, i].tolist()]
         return x
 
     def decode_many(self, x: FloatArray) -> list[NDArray[Any]]:
         """Return one read-only array for each row of `x`."""
-        values = x.astype(self._dtype) + self._base
-        for i, table in self._tables.items():
-            values[:, i] = table[x[:, i].astype(np.int64)]
+        values = x.astype(self._dtype) * self._step + self._base
+        for i, variable in self._others.items():
+            values[:, i] = variable.decode(x[:, i].tolist())
         return list(readonly(values))
 
     def _check_shape(self, point: Any) -> None:
@@ -141,17 +148,16 @@ class PositionalLayout:
 
     def _is_beyond_float(self, values: NDArray[Any]) -> bool:
         """Tell whether numbers that may have been integers are so large that floats do not hold them all."""
-        return values.dtype.kind == "f" and not (np.abs(values[:, self._stepped]) < 2.0**53).all()
+        return values.dtype.kind == "f" and not (np.abs(values[:, self._whole]) < 2.0**53).all()
 
     def _are_members(self, values: NDArray[Any]) -> bool:
-        if not ((values >= self._low) & (values <= self._high)).all():
+        """Tell whether the values are points, except for those variables that look for themselves."""
+        is_inside = (values >= self._low) & (values <= self._high)
+        is_inside[:, list(self._others)] = True
+        if not is_inside.all():
             return False
-        if self._is_integer:
-            return True
-        stepped = values[:, self._stepped]
-        if not np.array_equal(np.floor(stepped), stepped):
-            return False
-        return all(np.isin(values[:, i], table).all() for i, table in self._tables.items())
+        whole = (values - self._base)[:, self._whole]
+        return not np.remainder(whole, self._step[self._whole]).any()
 
     def _check_variable(self, name: str, variable: Variable) -> None:
         if isinstance(variable, Categorical):
@@ -161,6 +167,8 @@ class PositionalLayout:
         limit = 2**63 if self._is_integer else 2**53
         if isinstance(variable, Integer) and max(abs(variable.low), abs(variable.high)) > limit:
             raise ValueError(f"{name} must be within +-2**53 in an array of floats, got {variable!r}")
+        if isinstance(variable, Integer) and variable.high - variable.low >= 2**63:
+            raise ValueError(f"{name} must have bounds less than 2**63 apart in an array, got {variable!r}")
         if isinstance(variable, Ordinal):
             for value in variable.values:
                 if isinstance(value, (bool, np.bool_)) or not isinstance(

@@ -12,7 +12,8 @@ import numpy as np
 from dcmaes._validation import check_integer, shown
 from dcmaes.space._identity import MAX_NESTING
 from dcmaes.space._layouts import suggestion
-from dcmaes.space._variables import MAX_VARIABLES, Binary, Categorical, Float, Integer, Ordinal, Variable
+from dcmaes.space._ranges import Float, Integer
+from dcmaes.space._variables import MAX_VARIABLES, Binary, Categorical, Ordinal, Variable
 
 KINDS: dict[str, type[Variable]] = {
     "binary": Binary,
@@ -28,7 +29,7 @@ REQUIRED = {
     "categorical": ("choices",),
     "float": ("low", "high"),
 }
-OPTIONAL = {"integer": ("log", "periodic"), "float": ("log", "periodic")}
+OPTIONAL = {"integer": ("log", "periodic", "step"), "float": ("log", "periodic", "step")}
 
 
 def space_to_dict(names: Sequence[str] | None, variables: Sequence[Variable]) -> dict[str, Any]:
@@ -74,8 +75,7 @@ def _variable_to_dict(name: str, variable: Variable) -> dict[str, Any]:
         value = getattr(variable, key)
         is_listed = key in ("values", "choices")
         data[key] = [_value_to_plain(name, entry) for entry in value] if is_listed else value
-    data.update({key: True for key in OPTIONAL.get(kind, ()) if getattr(variable, key)})
-    return data
+    return data | (variable.options if isinstance(variable, Integer | Float) else {})
 
 
 def _variable_from_dict(name: str, data: Any) -> Variable:

@@ -51,8 +51,8 @@ class Sites:
     log : bool array of shape (d,)
         Whether distances are measured between logarithms.
     low, high : float64 arrays of shape (d,)
-        Continuous sites: the bounds. Logarithmic lattices: the values of the first and the last state,
-        neighbours being 1 apart. All others: 0 and n_states - 1.
+        Continuous sites: the bounds. Logarithmic lattices: the values of the first and the last state in
+        units of their step, so that neighbours are 1 apart. All others: 0 and n_states - 1.
 
     Examples
     --------

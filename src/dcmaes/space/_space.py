@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 
 from dcmaes._validation import FloatArray, as_floats, check_generator, check_integer, check_list, shown
 from dcmaes.space._layouts import Layout, NamedLayout, PositionalLayout
+from dcmaes.space._ranges import Integer
 from dcmaes.space._serialization import space_from_dict, space_to_dict
 from dcmaes.space._sites import CONTINUOUS, Sites
-from dcmaes.space._variables import MAX_VARIABLES, Binary, Integer, Variable
+from dcmaes.space._variables import MAX_VARIABLES, Binary, Variable
 
 # More points than this at once are a mistake.
 MAX_SAMPLE = 10**9
@@ -88,15 +89,17 @@ class Space:
         return cls.array([Binary()] * check_integer("n", n, low=1, high=MAX_VARIABLES))
 
     @classmethod
-    def integers(cls, n: int, low: int, high: int, *, log: bool = False, periodic: bool = False) -> Space:
-        """Return the space of int64 arrays with `n` entries from `low` to `high`, both included.
+    def integers(
+        cls, n: int, low: int, high: int, *, log: bool = False, periodic: bool = False, step: int = 1
+    ) -> Space:
+        """Return the space of int64 arrays with `n` entries from `low` to `high`, as of `Integer`.
 
         >>> from dcmaes import Space
         >>> Space.integers(10, -50, 50).dimension
         10
         """
         n = check_integer("n", n, low=1, high=MAX_VARIABLES)
-        return cls.array([Integer(low, high, log=log, periodic=periodic)] * n)
+        return cls.array([Integer(low, high, log=log, periodic=periodic, step=step)] * n)
 
     def _build(self, names: Sequence[str] | None, variables: Sequence[Any]) -> None:
         if not variables:
@@ -206,6 +209,17 @@ class Space:
         coded = as_floats("x", x)
         self._check_coded(coded)
         return self._layout.decode_many(coded)
+
+    def decode_column(self, index: int, coded: Sequence[float]) -> list[Any]:
+        """Return the values of one variable, as points have them, for coded values.
+
+        >>> from dcmaes import Binary, Space
+        >>> Space.binary(2).decode_column(0, [0.0, 1.0]), Space({"norm": Binary()}).decode_column(0, [1.0])
+        ([0, 1], [True])
+        """
+        values = self._variables[index].decode(coded)
+        is_number = not self.is_named and self._variables[index].is_flag
+        return [int(value) for value in values] if is_number else values
 
     def differences(self, other: Space) -> list[str]:
         """Return what makes `other` a different space, a sentence for each difference; none if it is equal.

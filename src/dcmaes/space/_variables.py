@@ -1,22 +1,20 @@
-"""The five kinds of variables: what values they have, how they are checked, and how they become sites."""
+"""Variables: what values they have, how they are checked, and how they become sites."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dcmaes._validation import as_scalar, check_integer, check_number, shown
+from dcmaes._validation import as_scalar, shown
 from dcmaes.space._identity import ChoiceIndex, identity_key, list_choices
-from dcmaes.space._sites import CATEGORY, CONTINUOUS, LATTICE
+from dcmaes.space._sites import CATEGORY, LATTICE
 
-# States are coded as float64 numbers, which hold every integer up to here.
-MAX_STATES = 2**53
 MAX_VARIABLES = 2**20
 
 
@@ -29,6 +27,27 @@ class Site(NamedTuple):
     log: bool
     low: float
     high: float
+
+
+class Scale(NamedTuple):
+    """Numbers along an axis, from `low` to `high`, evenly or by their logarithms.
+
+    `step` is the distance between neighbours, 0 if there are none.
+
+    >>> Scale(1, 100, log=False, step=3).value(0.5)
+    50.5
+    """
+
+    low: float
+    high: float
+    log: bool
+    step: float
+
+    def value(self, share: float) -> float:
+        """Return the number at a share of the way, which may lie beyond the ends."""
+        if self.log:
+            return self.low * math.exp(share * math.log(self.high / self.low))
+        return self.low + share * (self.high - self.low)
 
 
 class Variable(ABC):
@@ -48,6 +67,21 @@ class Variable(ABC):
     def n_values(self) -> int | float:
         """Number of values, infinite for an interval."""
         return self.site.n_states
+
+    @property
+    def scale(self) -> Scale | None:
+        """The numbers along the variable; None if its values are no numbers from a range."""
+        return None
+
+    @property
+    def listed(self) -> tuple[Any, ...]:
+        """The values that were listed one by one: choices, or values with an order; otherwise none."""
+        return ()
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether the variable is on or off."""
+        return False
 
     @abstractmethod
     def encode(self, name: str, value: Any) -> float:
@@ -72,6 +106,11 @@ class Binary(Variable):
         """The variable as a site."""
         return Site(LATTICE, 2, False, False, 0.0, 1.0)
 
+    @property
+    def is_flag(self) -> bool:
+        """Whether the variable is on or off: it is."""
+        return True
+
     def encode(self, name: str, value: Any) -> float:
         """Return 0.0 or 1.0, or raise saying what `name` must be."""
         value = as_scalar(value)
@@ -87,150 +126,29 @@ class Binary(Variable):
         return [state == 1.0 for state in coded]
 
 
-@dataclass(frozen=True, repr=False)
-class Integer(Variable):
-    """An integer from `low` to `high`, both included.
-
-    Parameters
-    ----------
-    low, high : int
-        The bounds, 64-bit integers with at most 2^53 values between them; they may be equal.
-    log : bool
-        Measure distances between logarithms, as fits sizes and counts that span orders of magnitude; `low`
-        must be at least 1.
-    periodic : bool
-        Make `high` and `low` neighbours, as 23 and 0 are among the hours of a day.
-
-    Examples
-    --------
-    >>> Integer(16, 4096, log=True)
-    Integer(16, 4096, log=True)
-    """
-
-    low: int
-    high: int
-    log: bool = field(default=False, kw_only=True)
-    periodic: bool = field(default=False, kw_only=True)
-
-    def __post_init__(self) -> None:
-        low = check_integer("Integer: low", self.low, low=-(2**63), high=2**63 - 1)
-        high = check_integer("Integer: high", self.high, low=-(2**63), high=2**63 - 1)
-        _check_range(self, low, high, smallest=1)
-        if high - low >= MAX_STATES:
-            raise ValueError(
-                f"Integer: at most 2**53 values fit, got {high - low + 1} from low={low} to high={high}"
-            )
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
-
-    def __repr__(self) -> str:
-        return _repr_range(self)
-
-    @property
-    def site(self) -> Site:
-        """The variable as a site."""
-        n_states = self.high - self.low + 1
-        low, high = (self.low, self.high) if self.log else (0, n_states - 1)
-        return Site(LATTICE, n_states, self.periodic, self.log, float(low), float(high))
-
-    def encode(self, name: str, value: Any) -> float:
-        """Return the number of steps from `low`, or raise saying what `name` must be."""
-        value = as_scalar(value)
-        wanted = f"{name} must be an integer from {self.low} to {self.high}"
-        if isinstance(value, (float, np.floating)):
-            if not value.is_integer():
-                raise ValueError(f"{wanted}, got {shown(value)}")
-            value = int(value)
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-            raise TypeError(f"{wanted}, got {shown(value)}")
-        if not self.low <= value <= self.high:
-            raise ValueError(f"{wanted}, got {shown(value)}")
-        return float(int(value) - self.low)
-
-    def decode(self, coded: Sequence[float]) -> list[int]:
-        """Return a list of int."""
-        low = self.low
-        return [low + int(state) for state in coded]
-
-
-@dataclass(frozen=True, repr=False)
-class Float(Variable):
-    """A real number from `low` to `high`, both included.
-
-    Parameters
-    ----------
-    low, high : float
-        The bounds; they may be equal.
-    log : bool
-        Measure distances between logarithms; `low` must be positive.
-    periodic : bool
-        Make `low` and `high` the same point, as 0 and 360 degrees are.
-
-    Examples
-    --------
-    >>> Float(1e-5, 1e-1, log=True)
-    Float(1e-05, 0.1, log=True)
-    """
-
-    low: float
-    high: float
-    log: bool = field(default=False, kw_only=True)
-    periodic: bool = field(default=False, kw_only=True)
-
-    def __post_init__(self) -> None:
-        # Adding zero turns -0.0 into 0.0: two codes of one number would be two points.
-        low = check_number("Float: low", self.low) + 0.0
-        high = check_number("Float: high", self.high) + 0.0
-        _check_range(self, low, high, smallest=math.ulp(0.0))
-        if not math.isfinite(high / low if self.log else high - low):
-            raise ValueError(f"Float: the range is beyond floating point, got low={low}, high={high}")
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
-
-    def __repr__(self) -> str:
-        return _repr_range(self)
-
-    @property
-    def n_values(self) -> int | float:
-        """Number of values: infinite, or 1 if the bounds are equal."""
-        return 1 if self.low == self.high else math.inf
-
-    @property
-    def site(self) -> Site:
-        """The variable as a site."""
-        return Site(CONTINUOUS, 0, self.periodic, self.log, self.low, self.high)
-
-    def encode(self, name: str, value: Any) -> float:
-        """Return the value itself, or raise saying what `name` must be."""
-        return check_number(name, value, low=self.low, high=self.high) + 0.0
-
-    def decode(self, coded: Sequence[float]) -> list[float]:
-        """Return a list of float."""
-        return list(coded)
-
-
 class _Listed(Variable):
     """A variable with a list of values, which are handed out as the very objects that were given."""
 
     @property
     @abstractmethod
-    def _values(self) -> tuple[Any, ...]: ...
+    def listed(self) -> tuple[Any, ...]:
+        """The values that were given."""
 
     @cached_property
     def _index(self) -> ChoiceIndex:
-        return ChoiceIndex(self._values)
+        return ChoiceIndex(self.listed)
 
     def encode(self, name: str, value: Any) -> float:
         """Return the position of the value, or raise saying what `name` must be."""
         found = self._index.find(value)
         if found is None:
-            some = ", ".join(map(shown, self._values[:10])) + (", ..." if len(self._values) > 10 else "")
+            some = ", ".join(map(shown, self.listed[:10])) + (", ..." if len(self.listed) > 10 else "")
             raise ValueError(f"{name} must be one of {some}; got {shown(value)}")
         return float(found)
 
     def decode(self, coded: Sequence[float]) -> list[Any]:
         """Return the values at the positions."""
-        values = self._values
+        values = self.listed
         return [values[int(state)] for state in coded]
 
     def __eq__(self, other: object) -> bool:
@@ -243,14 +161,14 @@ class _Listed(Variable):
 
     @cached_property
     def _keys(self) -> tuple[Any, ...]:
-        return tuple(map(identity_key, self._values))
+        return tuple(map(identity_key, self.listed))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The lookup tables may hold object identities, which a copy must not inherit.
-        return type(self), (list(self._values),)
+        return type(self), (list(self.listed),)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({list(self._values)!r})"
+        return f"{type(self).__name__}({list(self.listed)!r})"
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -274,13 +192,14 @@ class Ordinal(_Listed):
         object.__setattr__(self, "values", list_choices("Ordinal: values", values))
 
     @property
-    def _values(self) -> tuple[Any, ...]:
+    def listed(self) -> tuple[Any, ...]:
+        """The values that were given."""
         return self.values
 
     @property
     def site(self) -> Site:
         """The variable as a site."""
-        n_states = len(self._values)
+        n_states = len(self.listed)
         return Site(LATTICE, n_states, False, False, 0.0, n_states - 1.0)
 
 
@@ -306,30 +225,12 @@ class Categorical(_Listed):
         object.__setattr__(self, "choices", list_choices("Categorical: choices", choices))
 
     @property
-    def _values(self) -> tuple[Any, ...]:
+    def listed(self) -> tuple[Any, ...]:
+        """The choices that were given."""
         return self.choices
 
     @property
     def site(self) -> Site:
         """The variable as a site."""
-        n_states = len(self._values)
+        n_states = len(self.listed)
         return Site(CATEGORY, n_states, False, False, 0.0, n_states - 1.0)
-
-
-def _check_range(variable: Integer | Float, low: float, high: float, *, smallest: float) -> None:
-    kind = type(variable).__name__
-    for flag in ("log", "periodic"):
-        if not isinstance(getattr(variable, flag), bool):
-            raise TypeError(f"{kind}: {flag} must be True or False, got {shown(getattr(variable, flag))}")
-    if low > high:
-        raise ValueError(f"{kind}: low must be at most high, got low={low}, high={high}")
-    if variable.log and variable.periodic:
-        raise ValueError(f"{kind}: log and periodic cannot be combined, choose one of them")
-    if variable.log and low < smallest:
-        wanted = "at least 1" if smallest == 1 else "positive"
-        raise ValueError(f"{kind}: low must be {wanted} with log=True, got low={low}")
-
-
-def _repr_range(variable: Integer | Float) -> str:
-    flags = "".join(f", {flag}=True" for flag in ("log", "periodic") if getattr(variable, flag))
-    return f"{type(variable).__name__}({variable.low!r}, {variable.high!r}{flags})"

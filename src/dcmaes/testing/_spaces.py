@@ -21,6 +21,15 @@ def conformance_spaces() -> dict[str, Space]:
         "lattices": Space.array(
             [Integer(0, 23, periodic=True), Integer(7, 7), Binary(), Integer(1, 900, log=True)]
         ),
+        "steps": Space(
+            {
+                "batch": Integer(32, 512, step=32),
+                "dropout": Float(0.0, 0.9, step=0.05),
+                "width": Integer(64, 1024, step=64, log=True),
+                "angle": Float(0.0, 360.0, step=15.0, periodic=True),
+            }
+        ),
+        "array_steps": Space.array([Integer(-9, 9, step=3), Float(0.0, 1.0, step=0.125), Float(0.0, 1.0)]),
         "ordinal": Space({"batch": Ordinal([16, 32, 64]), "size": Ordinal(["s", "m", "l", "xl"])}),
         "categorical": Space(
             {"a": Categorical(["x", "y", "z"]), "b": Categorical(range(200)), "c": Categorical(["one"])}

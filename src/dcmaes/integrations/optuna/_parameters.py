@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from dcmaes.space import Binary, Categorical, Float, Integer, Sites, Space, Vari
 _LONGEST = 2**53
 # What Optuna grants a value that should be a whole number of steps from the lower end.
 _OFF_GRID = 1e-8
-_NEIGHBOURS = sorted((i for i in range(-50, 51) if i), key=abs)
+_NEIGHBOURS = sorted(range(-50, 51), key=abs)
 
 
 class _Codec(ABC):
@@ -70,18 +69,17 @@ class _Continuous(_Codec):
 
 class _Integers(_Codec):
     def __init__(self, distribution: IntDistribution) -> None:
-        self._low, self._high, self._step = distribution.low, distribution.high, distribution.step
-        n_steps = (self._high - self._low) // self._step
-        self.variable = Integer(self._low, self._high, log=True) if distribution.log else Integer(0, n_steps)
+        low, high = distribution.low, distribution.high
+        self.variable = Integer(low, high, log=distribution.log, step=distribution.step)
 
     def encode(self, value: Any) -> float | None:
-        if not self._low <= value <= self._high or value != int(value):
+        try:
+            return self.variable.encode("value", value)
+        except (TypeError, ValueError):
             return None
-        n_steps, rest = divmod(int(value) - self._low, self._step)
-        return None if rest else float(n_steps)
 
-    def decode(self, coded: float) -> int:
-        return self._low + int(coded) * self._step
+    def decode(self, coded: float) -> Any:
+        return self.variable.decode([coded])[0]
 
 
 class _LongIntegers(_Codec):
@@ -102,41 +100,46 @@ class _LongIntegers(_Codec):
 
 
 class _Grid(_Codec):
-    """Floats a fixed step apart; in decimal, so that the third tenth is 0.3."""
+    """Floats a fixed step apart."""
 
     def __init__(self, distribution: FloatDistribution) -> None:
         self._low, self._high, self._step = distribution.low, distribution.high, distribution.step or 0.0
-        self._exact_low, self._exact_step = Decimal(str(self._low)), Decimal(str(self._step))
-        n_steps = int((Decimal(str(self._high)) - self._exact_low) // self._exact_step)
-        self.variable = Integer(0, min(n_steps, _LONGEST - 1))
+        self.variable = Float(self._low, self._high, step=self._step)
 
     def encode(self, value: Any) -> float | None:
-        if not self._contains(value):
-            return None
-        return float(round((value - self._low) / self._step))
+        return self.variable.encode("value", value) if self._contains(value) else None
 
     def decode(self, coded: float) -> float:
-        k = int(coded)
-        exact = float(self._exact_low + k * self._exact_step)
-        if self._contains(exact):
-            return exact
         # Of grids with more than about 1e8 values not every one passes Optuna's own test; one that does
         # not would be thrown away silently, so a neighbour takes its place.
-        neighbours = (float(self._exact_low + (k + i) * self._exact_step) for i in _NEIGHBOURS)
-        return next((value for value in neighbours if self._contains(value)), self._low)
+        last = self.variable.site.n_states - 1.0
+        near = (coded + i for i in _NEIGHBOURS if 0.0 <= coded + i <= last)
+        values = (self.variable.decode([state])[0] for state in near)
+        return next((value for value in values if self._contains(value)), self._low)
 
     def _contains(self, value: float) -> bool:
         n_steps = (value - self._low) / self._step
         return self._low <= value <= self._high and abs(n_steps - round(n_steps)) < _OFF_GRID
 
 
+def _is_grid(distribution: FloatDistribution) -> bool:
+    """Tell whether there is a step, and not one so small that floating point does not resolve it."""
+    if distribution.step is None:
+        return False
+    try:
+        Float(distribution.low, distribution.high, step=distribution.step)
+    except ValueError:
+        return False
+    return True
+
+
 def _codec(name: str, distribution: BaseDistribution) -> _Codec:
     if isinstance(distribution, CategoricalDistribution):
         return _Choices(distribution)
     if isinstance(distribution, FloatDistribution):
-        return _Continuous(distribution) if distribution.step is None else _Grid(distribution)
+        return _Grid(distribution) if _is_grid(distribution) else _Continuous(distribution)
     if isinstance(distribution, IntDistribution):
-        is_long = distribution.high - distribution.low >= _LONGEST
+        is_long = (distribution.high - distribution.low) // distribution.step >= _LONGEST
         return _LongIntegers(distribution) if is_long else _Integers(distribution)
     raise TypeError(f"parameter {name!r} has a distribution of unknown kind: {distribution!r}")
 
