@@ -7,6 +7,7 @@ import dcmaes as dc
 from dcmaes.space import CATEGORY
 from dcmaes.strategies import Evaluations, Mixing
 from dcmaes.strategies._memory import Memory
+from dcmaes.strategies.mixing import _search
 from dcmaes.strategies.mixing._plans import Climb, Mix
 from dcmaes.strategies.mixing._state import BEGIN, CLIMB
 from dcmaes.testing import conformance_spaces
@@ -212,3 +213,19 @@ def test_interactions_show_a_planted_pair():
     x[:, 4] = x[:, 1]
     strength = strategy.interactions(strategy.inject(start(5), told(x, *range(60))))
     assert np.unravel_index(strength.argmax(), strength.shape) == (1, 4)
+
+
+def test_steps_to_points_that_are_out_are_passed_over_only_while_these_are_few(monkeypatch):
+    """Asking again and again without telling must not take longer and longer."""
+    state = start(d=12)
+    points = np.random.default_rng(1).integers(0, 2, size=(100, 12)).astype(float)
+    n_settled = []
+    settle = _search.Walk.settle
+    monkeypatch.setattr(_search.Walk, "settle", lambda walk: (n_settled.append(1), settle(walk)))
+    few, many = ask(state, 3, pending=points[:20]), ask(state, 3, pending=points[:65])
+    assert len(n_settled) >= 2
+    del n_settled[:]
+    assert np.array_equal(ask(state, 3, pending=points[:65]), many)
+    assert not np.array_equal(ask(state, 3, pending=points[:66]), many)
+    assert not n_settled
+    assert few.shape == many.shape == (3, 12)

@@ -16,6 +16,9 @@ from dcmaes.strategies.mixing._state import BEGIN, CLIMB, MixingState, Populatio
 # How many steps to points out for evaluation are passed over for one sample, and how many to known points are
 # made in a row, before one is handed out after all: in a space that is nearly known there may be no other.
 _MAX_PASSED = 200
+# With more points out than this, new solutions are handed out instead of steps: what steps there are is known
+# only once some of these points are told, and passing over all of them takes time for every sample.
+_MOST_OUT = 64
 
 
 def begin(sites: Sites, x: FloatArray, level: Level, seed: int) -> MixingState:
@@ -46,7 +49,11 @@ def begin(sites: Sites, x: FloatArray, level: Level, seed: int) -> MixingState:
 
 def propose(state: MixingState, n: int, known: Known) -> FloatArray:
     """Return the next `n` steps, each as if none before it was kept, shape (n, d)."""
-    pending = {row.tobytes() for row in known.pending}
+    out = known.pending
+    if len(out) > _MOST_OUT:
+        rng = np.random.default_rng([state.seed, state.counter, len(out)])
+        return state.sites.uniform(rng.random((n, state.sites.dimension)))
+    pending = {row.tobytes() for row in out}
     walk: Walk | None = None
     y, n_passed = state.proposal, 0
     rows: list[FloatArray] = []
