@@ -1,4 +1,4 @@
-"""The constants of the strategy in one place; `benchmarks/ising_ablation.py` measures what each is worth."""
+"""The constants of the strategy; `benchmarks/ising_ablation.py` measures what some of them are worth."""
 
 # Points proposed for each refit: few, because every one may teach the next.
 BATCH = 4
