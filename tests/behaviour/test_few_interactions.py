@@ -13,7 +13,9 @@ def test_a_ring_of_spins_is_solved_and_its_graph_known(seed):
     space = dc.Space.binary(64)
     result = dc.minimize(problem, space, budget=1500, seed=seed)
     assert result.fun == problem.optimum
-    pairs = {tuple(sorted((int(pair.first), int(pair.second)))) for pair in result.interactions()}
+    found = result.interactions()
+    assert all(pair.is_certain for pair in found)
+    pairs = {tuple(sorted((int(pair.first), int(pair.second)))) for pair in found}
     assert pairs == {(0, 63), *((i, i + 1) for i in range(63))}
     # Without a look at which pairs interact it takes thousands of evaluations.
     alone = dc.minimize(problem, space, budget=1500, seed=seed, strategy="ising")

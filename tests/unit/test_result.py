@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -177,6 +179,26 @@ def test_means_of_steps_are_in_the_users_units():
     )
     means = dc.Optimizer(space, budget=4, strategy=Halfway()).result().distribution.means
     assert means == pytest.approx({"batch": 64.0, "width": 256.0, "hour": 12.0, "angle": 180.0})
+
+
+def test_an_interaction_is_three_values_and_how_sure_it_is():
+    pair = dc.Interaction("n", "lr", 0.5, is_certain=True)
+    assert pair == ("n", "lr", 0.5)
+    assert len(pair) == 3
+    pickled = pickle.loads(pickle.dumps(pair))  # noqa: S301 - made here
+    for again in (copy.copy(pair), copy.deepcopy(pair), pickled):
+        assert type(again) is dc.Interaction
+        assert again == pair
+        assert again.is_certain
+    assert not dc.Interaction("n", "lr", 0.5).is_certain
+    assert "is_certain=True" in repr(pair)
+
+
+@pytest.mark.parametrize("direction", [dc.minimize, dc.maximize])
+def test_interactions_that_values_show_are_certain(direction):
+    space = dc.Space.integers(4, -9, 9)
+    result = direction(lambda x: float(x[0] ** 2 + x[1] * x[2] + x[3]), space, budget=80, seed=0)
+    assert {(pair.first, pair.second) for pair in result.interactions() if pair.is_certain} == {(1, 2)}
 
 
 def test_interactions_of_arrays_have_positions():

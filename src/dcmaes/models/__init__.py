@@ -1,7 +1,8 @@
-"""Values predicted from points: regression in canonical coordinates (docs/maths.md, sections Q and S)."""
+"""Values predicted from points: regression in canonical coordinates (docs/maths.md, sections Q, S and V)."""
 
 from dcmaes.models._all_orders import FIRST_SCALES, AllOrders
 from dcmaes.models._annealing import annealed
+from dcmaes.models._certainty import FALSE_ALARMS, certain_pairs
 from dcmaes.models._energy import Energy
 from dcmaes.models._features import FeatureMap
 from dcmaes.models._interacting import sparse_quadratic, sparse_quadratic_by_differences
@@ -10,6 +11,7 @@ from dcmaes.models._sparse import SparseQuadratic
 
 __all__ = [
     "COMPONENTS",
+    "FALSE_ALARMS",
     "FIRST_SCALES",
     "AllOrders",
     "Energy",
@@ -17,6 +19,7 @@ __all__ = [
     "Regression",
     "SparseQuadratic",
     "annealed",
+    "certain_pairs",
     "sparse_quadratic",
     "sparse_quadratic_by_differences",
 ]

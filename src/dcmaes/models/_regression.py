@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -115,15 +116,7 @@ class Regression:
 
     def improved_variances(self) -> FloatArray:
         """Return variances of higher marginal likelihood: one step of a fixed-point iteration (Q7)."""
-        inverse = self._inverse
-        alpha = inverse @ self.targets
-        explained = [alpha @ gram @ alpha for gram in self._grams]
-        expected = [np.vdot(inverse, gram) for gram in self._grams]
-        explained.append((alpha**2 / self.weights).sum())
-        expected.append((np.diag(inverse) / self.weights).sum())
-        ratio = (np.abs(explained) + NEGLIGIBLE) / (np.abs(expected) + NEGLIGIBLE)
-        improved = self.variances * np.clip(ratio, 0.1, 10.0)
-        return np.clip(improved, SMALLEST_VARIANCE, LARGEST_VARIANCE)
+        return improved_variances(self.variances, self._grams, self._inverse, self.targets, self.weights)
 
     def leave_one_out(self) -> FloatArray:
         """Return the log density of each target, given all the others, shape (w,)."""
@@ -152,7 +145,7 @@ class Regression:
     @cached_property
     def _grams(self) -> list[FloatArray]:
         """Covariances of the data for unit coefficients, one for each component but the noise."""
-        return _covariances(self.features, self.features, self.n_choices)
+        return component_covariances(self.features, self.features, self.n_choices)
 
     @cached_property
     def _unit_variances(self) -> FloatArray:
@@ -175,9 +168,7 @@ class Regression:
 
     @cached_property
     def _inverse(self) -> FloatArray:
-        lower, _ = scipy.linalg.lapack.dpotri(self._factor, lower=1)
-        inverse: FloatArray = np.tril(lower) + np.tril(lower, -1).T
-        return inverse
+        return inverse_of(self._factor)
 
     @cached_property
     def _is_pair(self) -> FloatArray:
@@ -187,7 +178,7 @@ class Regression:
 
     def _prior_covariance(self, left: FloatArray, right: FloatArray) -> FloatArray:
         """Return the covariance of the function at two sets of features before any data, shape (m, n)."""
-        covariances = _covariances(left, right, self.n_choices)
+        covariances = component_covariances(left, right, self.n_choices)
         total: FloatArray = sum(
             (v * covariance for v, covariance in zip(self._unit_variances, covariances, strict=True)),
             start=np.zeros(1),
@@ -243,7 +234,44 @@ def cholesky(covariance: FloatArray) -> FloatArray:
     return factor
 
 
-def _covariances(left: FloatArray, right: FloatArray, n_choices: int) -> list[FloatArray]:
+def inverse_of(factor: FloatArray) -> FloatArray:
+    """Return the inverse of a covariance with this lower factor, shape (w, w)."""
+    lower, _ = scipy.linalg.lapack.dpotri(factor, lower=1)
+    inverse: FloatArray = np.tril(lower) + np.tril(lower, -1).T
+    return inverse
+
+
+def improved_variances(
+    variances: FloatArray,
+    grams: Sequence[FloatArray],
+    inverse: FloatArray,
+    targets: FloatArray,
+    weights: FloatArray,
+) -> FloatArray:
+    """Return variances of higher marginal likelihood: one step of a fixed-point iteration (Q7).
+
+    Parameters
+    ----------
+    variances : array of shape (c + 1,)
+        Of c components, in any unit, and of the noise.
+    grams : sequence of c arrays of shape (w, w)
+        Covariances of the data for unit coefficients.
+    inverse : array of shape (w, w)
+        Inverse covariance of the data.
+    targets, weights : arrays of shape (w,)
+        Values, and the inverse of their relative noise variance.
+    """
+    alpha = inverse @ targets
+    explained = [alpha @ gram @ alpha for gram in grams]
+    expected = [np.vdot(inverse, gram) for gram in grams]
+    explained.append((alpha**2 / weights).sum())
+    expected.append((np.diag(inverse) / weights).sum())
+    ratio = (np.abs(explained) + NEGLIGIBLE) / (np.abs(expected) + NEGLIGIBLE)
+    improved = variances * np.clip(ratio, 0.1, 10.0)
+    return np.clip(improved, SMALLEST_VARIANCE, LARGEST_VARIANCE)
+
+
+def component_covariances(left: FloatArray, right: FloatArray, n_choices: int) -> list[FloatArray]:
     """Return what each component but the noise gives to the covariance of two sets of features (Q4)."""
     choices = left[:, :n_choices] @ right[:, :n_choices].T
     z_left, z_right = left[:, n_choices:], right[:, n_choices:]
@@ -255,7 +283,7 @@ def _covariances(left: FloatArray, right: FloatArray, n_choices: int) -> list[Fl
 
 
 def _variances(features: FloatArray, n_choices: int) -> FloatArray:
-    """Return the diagonals of `_covariances` of features with themselves, as columns, shape (n, 6)."""
+    """Return the diagonals of `component_covariances`, features with themselves, as columns, (n, 6)."""
     choices = (features[:, :n_choices] ** 2).sum(axis=1)
     squares = features[:, n_choices:] ** 2
     lines, curvature = squares.sum(axis=1), (squares**2).sum(axis=1)

@@ -183,6 +183,13 @@ class History(Sequence[Record]):
         variables = {f"point.{name}" if name in taken else name: column for name, column in self._variables()}
         return import_module("pandas").DataFrame({"id": self.ids, **variables, **book})
 
+    def _feasible(self, n_most: int) -> tuple[FloatArray, FloatArray]:
+        """Return coded points, shape (m, d), and values to be minimized, (m,), of the last feasible ones."""
+        first = max(self._n - n_most, 0)
+        is_feasible = self.statuses[first:] == "ok"
+        x = self._archive.points(first, self._n)[is_feasible]
+        return x, self._archive.column("value", self._n)[first:][is_feasible]
+
     def _variables(self) -> Iterator[tuple[str, Any]]:
         points = self.points
         for name in self._space.names:

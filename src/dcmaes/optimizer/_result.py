@@ -7,25 +7,63 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcmaes._threads import single_thread
+from dcmaes._validation import IntArray
 from dcmaes.optimizer._distribution import Distribution
 from dcmaes.optimizer._history import History
 from dcmaes.optimizer._noise import Noise
 from dcmaes.optimizer._stopping import StopReason
 from dcmaes.space import Space
-from dcmaes.strategies import Strategy
+from dcmaes.strategies import Explaining, Strategy
+
+# So many of the strongest pairs are tested, on so many of the last evaluations.
+_MOST_TESTED = 2000
+_MOST_EVALUATIONS = 20_000
 
 
-class Interaction(NamedTuple):
-    """Two variables and how strongly they interact.
-
-    >>> first, second, strength = Interaction("width", "lr", 0.8)
-    """
-
+class _Pair(NamedTuple):
     first: str | int
     second: str | int
     strength: float
+
+
+class Interaction(_Pair):
+    """Two variables and how strongly they interact: a tuple of three, which also knows how sure it is.
+
+    Attributes
+    ----------
+    first, second : str or int
+        The variables: names, or positions where points are arrays.
+    strength : float
+        How strongly they interact, in the unit of the strategy.
+    is_certain : bool
+        Whether the evaluations show the interaction beyond doubt: among all pairs of variables that do not
+        interact, one at all is taken for certain in at most one run of a hundred.
+
+    Examples
+    --------
+    >>> pair = Interaction("width", "lr", 0.8, is_certain=True)
+    >>> first, second, strength = pair
+    >>> pair
+    Interaction(first='width', second='lr', strength=0.8, is_certain=True)
+    """
+
+    is_certain: bool
+
+    def __new__(
+        cls, first: str | int, second: str | int, strength: float, is_certain: bool = False
+    ) -> Interaction:
+        pair = super().__new__(cls, first, second, strength)
+        pair.is_certain = is_certain
+        return pair
+
+    def __getnewargs__(self) -> tuple[str | int, str | int, float, bool]:
+        return (*self, self.is_certain)
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, is_certain={self.is_certain})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,19 +140,40 @@ class Result:
     def interactions(self) -> list[Interaction]:
         """Return the pairs of variables that interact, strongest first; pairs of strength 0 are left out.
 
+        The strengths are what the strategy has learned, rounding errors included: `is_certain` tells which
+        pairs the evaluated values show beyond doubt.
+
         >>> import dcmaes as dc
-        >>> dc.minimize(sum, dc.Space.binary(3), budget=5, seed=0, strategy="random").interactions()
-        []
+        >>> result = dc.minimize(lambda x: x[0] + x[1] * x[2], dc.Space.integers(3, -9, 9), budget=60, seed=0)
+        >>> [(pair.first, pair.second) for pair in result.interactions() if pair.is_certain]
+        [(1, 2)]
         """
         with single_thread():
             strength = np.asarray(self._strategy.interactions(self._state))
         first, second = np.triu_indices(len(strength), k=1)
         found = strength[first, second]
-        names = self._space.names
         order = np.argsort(-found, kind="stable")
-        return [
-            Interaction(names[first[i]], names[second[i]], float(found[i])) for i in order if found[i] > 0.0
-        ]
+        order = order[found[order] > 0.0]
+        first, second, found = first[order], second[order], found[order]
+        with single_thread():
+            certain = self._certain(first, second)
+        names = self._space.names
+        rows = zip(first.tolist(), second.tolist(), found.tolist(), certain.tolist(), strict=True)
+        return [Interaction(names[i], names[j], size, is_certain) for i, j, size, is_certain in rows]
+
+    def _certain(self, first: IntArray, second: IntArray) -> NDArray[np.bool_]:
+        """Tell which of these pairs, strongest first, the values or the strategy show beyond doubt."""
+        from dcmaes.models import certain_pairs
+
+        d = self._space.dimension
+        is_tested = np.zeros((d, d), dtype=bool)
+        tested = first[:_MOST_TESTED], second[:_MOST_TESTED]
+        is_tested[tested] = is_tested[tested[::-1]] = True
+        x, value = self.history._feasible(_MOST_EVALUATIONS)
+        is_certain = certain_pairs(self._space.sites, x, value, is_tested)[first, second]
+        if isinstance(self._strategy, Explaining):
+            is_certain |= self._strategy.explained_pairs(self._state)[first, second]
+        return is_certain
 
     @staticmethod
     def _describe_noise(noise: Noise) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dcmaes.strategies._protocol import Evaluations, Known, Remembering, Strategy, Summary
+from dcmaes.strategies._protocol import Evaluations, Explaining, Known, Remembering, Strategy, Summary
 from dcmaes.strategies._registry import is_registered, make_strategy, strategy_class, strategy_names
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ __all__ = [
     "Auto",
     "Cma",
     "Evaluations",
+    "Explaining",
     "IsingSearch",
     "Known",
     "Mixing",

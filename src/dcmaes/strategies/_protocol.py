@@ -163,6 +163,18 @@ class Remembering(Protocol):
         """Return the state with `told` in memory; the run goes on as it was."""
 
 
+@runtime_checkable
+class Explaining(Protocol):
+    """A strategy that may know the function itself, and with it which pairs of sites interact.
+
+    Any strategy may have this method beside those of `Strategy`; of the others, values alone tell which
+    interactions are certain.
+    """
+
+    def explained_pairs(self, state: Any) -> NDArray[np.bool_]:
+        """Tell which pairs of sites are known to interact, symmetric, shape (d, d)."""
+
+
 class Strategy(Protocol[State]):
     """A way to move a distribution over the sites of a space towards good points.
 

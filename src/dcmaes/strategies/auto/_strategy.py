@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, check_choice
 from dcmaes.space import Sites
@@ -150,6 +151,12 @@ class Auto:
         if state.sparse is not None and state.sparse.function is not None:
             return self._sparse.interactions(state.sparse)
         return self._model.interactions(self._handed_over(state).model)
+
+    def explained_pairs(self, state: AutoState) -> NDArray[np.bool_]:
+        """Tell which pairs of sites interact in the function that explains all values, shape (d, d)."""
+        if state.sparse is None:
+            return np.zeros((state.model.sites.dimension,) * 2, dtype=bool)
+        return self._sparse.interactions(state.sparse) > 0
 
     def state_to_dict(self, state: AutoState) -> dict[str, Any]:
         """Return the state as plain data."""
