@@ -44,7 +44,8 @@ def test_forms(space, x0, expected):
     ("space", "x0", "error", "message"),
     [
         (ARRAYS, 3, TypeError, "x0 must be a point"),
-        (ARRAYS, "ab", TypeError, "x0 must be a point"),
+        (ARRAYS, b"ab", TypeError, "x0 must be a point"),
+        (ARRAYS, "ab", ValueError, "x0: the file 'ab' cannot be read"),
         (ARRAYS, [1, 99], ValueError, "x0: .*99"),
         (ARRAYS, [[1, 2], [1, 99]], ValueError, r"x0\[1\]: .*99"),
         (ARRAYS, [([1, 2], float("nan"))], ValueError, r"x0\[0\]: the known value must be a finite number"),

@@ -110,7 +110,7 @@ class Archive:
         if self.repeats is not None and entry.status != Status.FAILED:
             self.repeats.add(key, index, entry.value, entry.violation)
         if entry.status == Status.FAILED:
-            self.n_failures += 1
+            self.n_failures += not entry.is_given
         elif self.best is None or (entry.violation, entry.value) < self._standing:
             self.best, self._standing = index, (entry.violation, entry.value)
 

@@ -56,6 +56,23 @@ class Record(NamedTuple):
     is_given: bool
 
 
+# What the columns of tables of evaluations are called, besides the variables.
+BOOK = tuple(field for field in Record._fields if field != "point")
+
+
+def column_names(space: Space) -> tuple[str, ...]:
+    """Return what the columns of the variables are called: x0, x1, ... if they have no names.
+
+    A variable that is called like a column of its own gets "point." before its name.
+
+    >>> from dcmaes.space import Binary
+    >>> column_names(Space({"norm": Binary(), "value": Binary()})), column_names(Space.binary(2))
+    (('norm', 'point.value'), ('x0', 'x1'))
+    """
+    names = (name if isinstance(name, str) else f"x{name}" for name in space.names)
+    return tuple(f"point.{name}" if name in BOOK else name for name in names)
+
+
 class History(Sequence[Record]):
     """All evaluations in the order in which they were told: a sequence of records, and their columns.
 
@@ -179,8 +196,11 @@ class History(Sequence[Record]):
             "told_at": self.told_at,
             "is_given": self.is_given,
         }
-        taken = {"id", *book}
-        variables = {f"point.{name}" if name in taken else name: column for name, column in self._variables()}
+        points = self.points
+        variables = {
+            column: [point[name] for point in points]
+            for column, name in zip(column_names(self._space), self._space.names, strict=True)
+        }
         return import_module("pandas").DataFrame({"id": self.ids, **variables, **book})
 
     def _feasible(self, n_most: int) -> tuple[FloatArray, FloatArray]:
@@ -189,12 +209,6 @@ class History(Sequence[Record]):
         is_feasible = self.statuses[first:] == "ok"
         x = self._archive.points(first, self._n)[is_feasible]
         return x, self._archive.column("value", self._n)[first:][is_feasible]
-
-    def _variables(self) -> Iterator[tuple[str, Any]]:
-        points = self.points
-        for name in self._space.names:
-            column = [point[name] for point in points]
-            yield (name if isinstance(name, str) else f"x{name}"), column
 
     def _record(self, index: int, point: Any) -> Record:
         entry = self._archive.entry(index)

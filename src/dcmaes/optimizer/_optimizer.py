@@ -50,9 +50,9 @@ class Optimizer:
         "auto", the name of a strategy, or an object that obeys the strategy protocol.
     direction : {"minimize", "maximize"}
         Which values are good.
-    x0 : point-like or sequence
-        Where to start: a point, a tuple of a point and its value, or a sequence of these. Points without a
-        value are handed out first; known values are learned from and cost no evaluation.
+    x0 : point, (point, value), sequence of these, DataFrame, path, History or Result
+        Where to start: see `minimize`. Points without a value are handed out first; known values are learned
+        from and cost no evaluation.
     constraints : callable or sequence of callables
         Each takes a point; a positive value is a violation. They must be cheap: points that violate one are
         never handed out. For constraints that come out of the evaluation itself, tell an `Outcome`.

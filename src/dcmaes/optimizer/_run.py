@@ -220,7 +220,7 @@ class Run:
             if reading is not None:
                 value, violation = self.settings.sign * reading.value, violation + reading.violation
                 entry = Entry(self.next_id, value, violation, Status.of(violation), 0, math.nan, 0.0, True)
-                self.archive.append(row, candidate.key, entry)
+                self.archive.append(row, candidate.key, entry, reading.reason)
                 self.next_id += 1
             elif violation > 0.0:
                 self.knowledge.exclude(candidate.key, violation)

@@ -37,7 +37,7 @@ from dcmaes.optimizer._measurement import Measurement
 from dcmaes.optimizer._run import Run, Told
 from dcmaes.optimizer._saving import restore_run, run_to_dict, space_to_dict, strategy_to_dict
 from dcmaes.optimizer._settings import LIMITS, Settings
-from dcmaes.optimizer._trial import Outcome, Reading, Trial, freeze
+from dcmaes.optimizer._trial import Outcome, Reading, Trial, failure, freeze
 from dcmaes.space import Space
 
 # The optimizer's own work since the last snapshot, in seconds and in times of what a snapshot costs: going on
@@ -165,10 +165,12 @@ def identity_of(run: Run) -> dict[str, Any]:
 
 def stored_starts(identity: dict[str, Any], space: Space, *, is_total: bool) -> list[Any]:
     """Return the starting points of a stored run as `x0`, with their total violation or as given."""
-    starts = []
+    starts: list[Any] = []
     for start in identity["starts"]:
         point, told = space.decode(np.array(start["x"])), start["value"]
-        if told is not None:
+        if told is not None and told[1] is None:
+            starts.append((point, failure(told[2])))
+        elif told is not None:
             violation = start["total_violation"] if is_total else told[1]
             starts.append((point, Outcome(told[0], violation)))
         else:
@@ -316,8 +318,13 @@ def _compare(reader: Reader, run: Run) -> None:
         )
 
 
-def _plain(reading: Reading) -> list[float | None]:
-    """Return value and violation, None where there is no value: NaN is not equal to itself."""
+def _plain(reading: Reading) -> list[float | str | None]:
+    """Return value and violation, None where there is no value: NaN is not equal to itself.
+
+    A failure has neither, but a reason.
+    """
+    if reading.reason is not None:
+        return [None, None, reading.reason]
     return [None if math.isnan(reading.value) else reading.value, reading.violation]
 
 

@@ -45,6 +45,10 @@ class Search:
         self.rng = rng
         with single_thread():
             self.state = strategy.init(sites, start, budget, rng)
+            known = start.take(np.flatnonzero(~np.isnan(start.value) | (start.violation > 0.0)))
+            # Others take the best of these points as their centre, which is all they can make of them.
+            if len(known) and isinstance(strategy, Remembering):
+                self.state = strategy.update(self.state, known)
         self.batch_size = max(1, strategy.batch_size(self.state))
         self.n_restarts = 0
         self.converged: str | None = None

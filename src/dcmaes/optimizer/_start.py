@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dcmaes._validation import FloatArray, check_list, shown
-from dcmaes.optimizer._trial import Reading, read
+from dcmaes._validation import FloatArray, check_list, check_path, shown
+from dcmaes.optimizer._history import History, Record
+from dcmaes.optimizer._trial import Outcome, Reading, failure, read
 from dcmaes.space import Space
+
+_WANTED = (
+    "a point, a (point, value) tuple, a sequence of these, a DataFrame, the path of a CSV file, or the "
+    "history of another run"
+)
 
 
 class Start(NamedTuple):
@@ -20,7 +28,10 @@ class Start(NamedTuple):
 
 
 def read_start(x0: Any, space: Space) -> list[Start]:
-    """Return the starting points in `x0`: a point, a (point, value) tuple, or a sequence of such.
+    """Return the starting points in `x0`.
+
+    They are a point, a (point, value) tuple, a sequence of such or of records of a history, a history or what
+    has one (a result, a stored run), a pandas DataFrame, or the path of a CSV file.
 
     >>> import dcmaes as dc
     >>> starts = read_start([([0, 1], 2.5), [1, 1]], dc.Space.binary(2))
@@ -29,13 +40,25 @@ def read_start(x0: Any, space: Space) -> list[Start]:
     """
     if x0 is None:
         return []
-    if _is_point(x0) or _is_pair(x0):
+    if _is_point(x0) or _is_pair(x0) or isinstance(x0, Record):
         return [_read_one("x0", x0, space)]
-    items = check_list("x0", x0, "a point, a (point, value) tuple or a sequence of these")
-    return [_read_one(f"x0[{i}]", item, space) for i, item in enumerate(items)]
+    history = getattr(x0, "history", x0)
+    if isinstance(history, History):
+        return [_read_one(f"x0: evaluation {record.id}", record, space) for record in history]
+    if hasattr(x0, "columns") and hasattr(x0, "iloc"):
+        from dcmaes.optimizer._tables import read_frame
+
+        return [Start(np.array(x), reading) for x, reading in read_frame(x0, space)]
+    if isinstance(x0, (str, os.PathLike)):
+        from dcmaes.optimizer._tables import read_csv
+
+        return [Start(np.array(x), reading) for x, reading in read_csv(check_path("x0", x0), space)]
+    return [_read_one(f"x0[{i}]", item, space) for i, item in enumerate(check_list("x0", x0, _WANTED))]
 
 
 def _read_one(name: str, item: Any, space: Space) -> Start:
+    if isinstance(item, Record):
+        item = (item.point, _reading_of(item))
     point, told = item if _is_pair(item) else (item, None)
     if not _is_point(point):
         raise TypeError(f"{name} must be a point or a (point, value) tuple, got {shown(item)}")
@@ -46,9 +69,15 @@ def _read_one(name: str, item: Any, space: Space) -> Start:
     if not _is_pair(item):
         return Start(x, None)
     reading = read(told)
-    if reading.reason is not None:
+    if reading.reason is not None and not isinstance(told, Reading):
         raise ValueError(f"{name}: the known value must be a finite number or an Outcome, got {shown(told)}")
     return Start(x, reading)
+
+
+def _reading_of(record: Record) -> Reading:
+    if record.violation == math.inf:
+        return failure(record.reason or "failed before this run")
+    return read(Outcome(record.value, record.violation))
 
 
 def _is_point(item: Any) -> bool:

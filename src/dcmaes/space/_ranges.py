@@ -12,7 +12,7 @@ import numpy as np
 
 from dcmaes._validation import as_scalar, check_integer, check_number, shown
 from dcmaes.space._sites import CONTINUOUS, LATTICE
-from dcmaes.space._variables import Scale, Site, Variable
+from dcmaes.space._variables import Scale, Site, Variable, read_number
 
 # States are coded as float64 numbers, which hold every integer up to here.
 MAX_STATES = 2**53
@@ -41,6 +41,11 @@ class _Range(Variable):
         """The numbers along the variable, from the first to the last one."""
         last = self.high if self.site.n_states == 0 else self.decode([self.site.n_states - 1.0])[0]
         return Scale(self.low, last, self.log, self.step or 0.0)
+
+    def parse(self, name: str, text: str) -> float:
+        """Return the coded value of the number in the text."""
+        number = read_number(text)
+        return self.encode(name, text if number is None else number)
 
     def _lattice(self, n_states: int, step: float) -> Site:
         low, high = (self.low / step, self.high / step) if self.log else (0.0, n_states - 1.0)

@@ -50,6 +50,20 @@ class Scale(NamedTuple):
         return self.low + share * (self.high - self.low)
 
 
+def read_number(text: str) -> int | float | None:
+    """Return the number that text stands for, exact if it is an integer; None if it is no number.
+
+    >>> read_number("9007199254740993"), read_number("1e-3"), read_number("relu")
+    (9007199254740993, 0.001, None)
+    """
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return None
+
+
 class Variable(ABC):
     """What `Binary`, `Integer`, `Ordinal`, `Categorical` and `Float` have in common.
 
@@ -91,6 +105,10 @@ class Variable(ABC):
     def decode(self, coded: Sequence[float]) -> list[Any]:
         """Return the values of a column of coded values."""
 
+    @abstractmethod
+    def parse(self, name: str, text: str) -> float:
+        """Return the coded value of text, as values are written in a CSV file, or raise as `encode` does."""
+
 
 @dataclass(frozen=True)
 class Binary(Variable):
@@ -125,6 +143,12 @@ class Binary(Variable):
         """Return a list of bool."""
         return [state == 1.0 for state in coded]
 
+    def parse(self, name: str, text: str) -> float:
+        """Return 0.0 or 1.0 for "False" or "True", "0" or "1"."""
+        states = {"false": 0.0, "true": 1.0, "0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0}
+        found = states.get(text.strip().lower())
+        return self.encode(name, text) if found is None else found
+
 
 class _Listed(Variable):
     """A variable with a list of values, which are handed out as the very objects that were given."""
@@ -150,6 +174,14 @@ class _Listed(Variable):
         """Return the values at the positions."""
         values = self.listed
         return [values[int(state)] for state in coded]
+
+    def parse(self, name: str, text: str) -> float:
+        """Return the position of the only value that is written like the text, or is the number in it."""
+        found = [i for i, value in enumerate(self.listed) if text == ("" if value is None else str(value))]
+        number = read_number(text)
+        if not found and number is not None:
+            return self.encode(name, number)
+        return float(found[0]) if len(found) == 1 else self.encode(name, text)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, _Listed):

@@ -1,0 +1,136 @@
+"""Tables of points, a row each: data frames and CSV files, in the columns that `History.to_frame` has."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dcmaes._validation import shown
+from dcmaes.optimizer._history import BOOK, column_names
+from dcmaes.optimizer._trial import Outcome, Reading, failure, read
+from dcmaes.space import Space, Variable
+from dcmaes.space._layouts import suggestion
+
+# How pandas and spreadsheets call the column of row numbers.
+_UNNAMED = ("", "Unnamed: 0")
+_STATUSES = ("ok", "infeasible", "failed")
+
+
+class Row(NamedTuple):
+    """One row of a table: where it stands, and its cells by column, None where they are empty."""
+
+    where: str
+    cells: Mapping[str, Any]
+
+
+def read_frame(frame: Any, space: Space) -> Iterator[tuple[list[float], Reading | None]]:
+    """Yield the coded point of each row of a pandas DataFrame, with what is known of its value.
+
+    >>> import pandas as pd
+    >>> list(read_frame(pd.DataFrame({"x0": [1, 2], "x1": [3, 4]}), Space.integers(2, 0, 9)))
+    [([1.0, 3.0], None), ([2.0, 4.0], None)]
+    """
+    header = [f"x{name}" if isinstance(name, int) else str(name) for name in frame.columns]
+    # Objects as they are: numpy would turn a row of integers and floats into floats.
+    columns = [_objects(frame.iloc[:, i]) for i in range(len(header))]
+    rows = [
+        Row(f"x0: row {i}", dict(zip(header, cells, strict=True)))
+        for i, cells in enumerate(zip(*columns, strict=True))
+    ]
+    return _read_rows(header, rows, space)
+
+
+def read_csv(path: Path, space: Space) -> Iterator[tuple[list[float], Reading | None]]:
+    """Yield the same of each line of a CSV file, with commas, semicolons or tabs between columns."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        first = text.partition("\n")[0]
+        delimiter = next((mark for mark in ",;\t" if mark in first), ",")
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        lines = [(reader.line_num, line) for line in reader if line]
+    except (OSError, UnicodeError, ValueError, csv.Error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ValueError(f"x0: the file {shown(str(path))} cannot be read: {reason}") from error
+    if not lines:
+        raise ValueError(f"x0: the file {str(path)!r} is empty: its first line must name the columns")
+    (_, header), *body = lines
+    rows = []
+    for number, cells in body:
+        if len(cells) != len(header):
+            raise ValueError(
+                f"x0: line {number} of {str(path)!r} must have {len(header)} columns, got {len(cells)}"
+            )
+        rows.append(Row(f"x0: line {number}", dict(zip(header, cells, strict=True))))
+    return _read_rows(header, rows, space)
+
+
+def _objects(column: Any) -> Any:
+    """Return the entries of a column of a frame, None where there is none."""
+    return column.astype(object).where(column.notna(), None)
+
+
+def _read_rows(
+    header: Sequence[str], rows: Sequence[Row], space: Space
+) -> Iterator[tuple[list[float], Reading | None]]:
+    columns = column_names(space)
+    _check_header(header, columns)
+    for row in rows:
+        x = [_coded(row, column, variable) for column, variable in zip(columns, space.variables, strict=True)]
+        yield x, _read_told(row)
+
+
+def _check_header(header: Sequence[str], columns: Sequence[str]) -> None:
+    known = (*columns, *BOOK)
+    for name in header:
+        if name not in known and name not in _UNNAMED:
+            wanted = f"a variable of the space or one of {', '.join(BOOK)}"
+            raise ValueError(f"x0: column {shown(name)} must be {wanted}{suggestion(name, known)}")
+        if header.count(name) > 1:
+            raise ValueError(f"x0: column {name!r} must be there once, got {header.count(name)} of it")
+    for name in columns:
+        if name not in header:
+            raise ValueError(f"x0: column {name!r} is missing, which has the values of a variable")
+
+
+def _coded(row: Row, column: str, variable: Variable) -> float:
+    """Return the coded value of a cell, which may be text, as all cells of a file are."""
+    cell = row.cells[column]
+    name = f"{row.where}, column {column!r}: the value"
+    try:
+        return variable.encode(name, cell)
+    except (TypeError, ValueError):
+        if cell is None or isinstance(cell, str):
+            return variable.parse(name, cell or "")
+        raise
+
+
+def _read_told(row: Row) -> Reading | None:
+    """Return what a row says of the value of its point; None if it is still to be evaluated."""
+    status = row.cells.get("status")
+    if status not in (None, "", *_STATUSES):
+        wanted = ", ".join(map(repr, _STATUSES))
+        raise ValueError(f"{row.where}, column 'status': must be one of {wanted}; got {shown(status)}")
+    value, violation = _number(row, "value"), _number(row, "violation")
+    if status == "failed" or violation == math.inf:
+        return failure(str(row.cells.get("reason") or "failed before this run"))
+    if math.isnan(value) and (math.isnan(violation) or violation <= 0.0):
+        return None
+    reading = read(Outcome(value, 0.0 if math.isnan(violation) else violation))
+    if reading.reason is not None:
+        raise ValueError(f"{row.where}, column 'value': must be a finite number, got {value}")
+    return reading
+
+
+def _number(row: Row, column: str) -> float:
+    """Return a number of the book, NaN if there is none."""
+    cell = row.cells.get(column)
+    if cell is None or cell == "":
+        return math.nan
+    try:
+        return float(cell)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{row.where}, column {column!r}: must be a number, got {shown(cell)}") from None
