@@ -15,9 +15,10 @@ from dcmaes._validation import FloatArray, IntArray
 # of them, and then no variance changes by more than this share; in one step by no more than this factor, so
 # that none is given up early.
 N_STEPS, SETTLED, LARGEST_STEP = 30, 0.05, 10.0
-# The iteration is given up if after this many steps the terms still take up this share of the values: then
-# many groups matter, or there are too few values.
-FIRST_STEPS, HOPELESS = 8, 0.6
+# The iteration is given up if after this many steps the terms still take up this share of the values, and a
+# step hardly less of them than the one before, by this ratio: then many groups matter, or there are too few
+# values (benchmarks/selection_steps.py).
+FIRST_STEPS, HOPELESS, SLOW = 6, 0.6, 0.97
 # Variance that counts as noise, of values with mean square one.
 NOISE = 1e-5
 # Groups whose variance is below this share of the largest are left out.
@@ -63,7 +64,7 @@ def selected_groups(parts: Sequence[Part], n_groups: int) -> tuple[NDArray[np.bo
     variance = np.zeros(n_groups)
     for part in parts:
         variance[part.group] = len(parts) / sum(len(part.group) for part in parts)
-    is_left = variance > 0
+    is_left, used = variance > 0, 1.0
     for step in range(N_STEPS):
         # (S2): as for the components of the regression (Q7), with one variance for each group.
         explained, by_chance = np.zeros(n_groups), np.zeros(n_groups)
@@ -76,7 +77,8 @@ def selected_groups(parts: Sequence[Part], n_groups: int) -> tuple[NDArray[np.bo
             # Variances have grown until rounding errors outweigh the noise: no few of them are enough.
             return None
         # Of each value this share is used up to determine coefficients.
-        if step >= FIRST_STEPS and float(variance @ by_chance) > HOPELESS * n_values:
+        before, used = used, float(variance @ by_chance) / max(n_values, 1)
+        if step >= FIRST_STEPS and used > max(HOPELESS, SLOW * before):
             return None
         ratio = explained / np.maximum(by_chance, 1e-300)
         variance = variance * np.clip(ratio, 1 / LARGEST_STEP, LARGEST_STEP)
