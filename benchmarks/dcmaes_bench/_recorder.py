@@ -74,6 +74,12 @@ class Recorder:
             raise RunEnded("target")
         return value
 
+    def outcome(self, x: ArrayLike) -> tuple[float, float]:
+        """Evaluate x like a call, and return value and violation apart where the problem tells them."""
+        value = self(x)
+        apart = self.problem.outcome
+        return (value, 0.0) if apart is None else apart(np.asarray(x, dtype=np.float64))
+
     @property
     def n_distinct(self) -> int:
         """Number of different points evaluated."""

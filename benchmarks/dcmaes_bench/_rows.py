@@ -21,6 +21,7 @@ _SUITES = {
     "hpo": ("dcmaes_bench._suite_hpo", "sklearn"),
     "combinatorial": ("dcmaes_bench._suite_own", None),
     "cma": ("dcmaes_bench._suite_own", None),
+    "small": ("dcmaes_bench._suite_small", "sklearn"),
 }
 
 

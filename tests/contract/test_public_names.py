@@ -32,10 +32,11 @@ NAMES = {
         Trial maximize minimize rebuild resume
     """,
     "dcmaes.problems": """
-        Problem categorical_leadingones categorical_onemax closest_vector contamination_control ellipsoid
-        graph_colouring heat_exchanger ising_ring ising_torus labs leadingones linear matching_pairs max_sat
-        mixed_ellipsoid mixed_sphere nk_landscape onemax pest_control planted_graph qubo rastrigin rosenbrock
-        rotated_ellipsoid sphere step trap
+        Problem categorical_leadingones categorical_onemax chosen_functions closest_vector coil_spring
+        contamination_control ellipsoid graph_colouring heat_exchanger ising_ring ising_torus labs leadingones
+        linear matching_pairs max_sat mixed_ackley mixed_ellipsoid mixed_sphere nk_landscape onemax
+        pest_control planted_graph pressure_vessel qubo rastrigin rosenbrock rotated_ellipsoid speed_reducer
+        sphere step stepped_beam trap
     """,
     "dcmaes.report": """
         Band Convergence Coordinates Graph Heat Importance Marginals Matrix Timeline convergence_data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 
 from dcmaes import problems
 from dcmaes.problems import Problem
+from dcmaes.problems._engineering import WIRES
+from dcmaes_bench import Domain
 
 SMALL: dict[str, Callable[[int], Problem]] = {
     "onemax": lambda i: problems.onemax(6, instance=i),
@@ -78,6 +81,73 @@ def test_instances_are_reproducible_and_differ(name):
     assert first == [SMALL[name](1)(x) for x in points]
     if name != "labs":  # its size changes with the instance here
         assert first != [SMALL[name](2)(x) for x in points]
+
+
+# Designs of the literature, with their cost rounded up to the digits that are given.
+DESIGNS = {
+    "pressure_vessel": ([13, 7, 42.09844, 176.6367], 6059.73),
+    "speed_reducer": ([3.50001, 0.7, 17, 7.3, 7.715325, 3.350219, 5.286659], 2994.48),
+    "coil_spring": ([9, 1.22304105, WIRES.index(0.283)], 2.65857),
+    "stepped_beam": ([3, 60, 3, 2, 1, 1, 2.28089, 45.6178, 1.74976, 34.9952], 64578.5),
+}
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_designs_of_the_literature_are_feasible_and_cost_what_is_stated(name):
+    problem, (design, cost) = getattr(problems, name)(), DESIGNS[name]
+    value, violation = problem.outcome(np.array(design, dtype=float))
+    assert violation == pytest.approx(0, abs=2e-6)
+    assert problem.optimum - problem.tolerance <= value <= cost
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_no_penalised_design_near_the_best_is_below_the_optimum(name):
+    """A penalty that is too weak would make the best point an infeasible one."""
+    problem, (design, _) = getattr(problems, name)(), DESIGNS[name]
+    domain, rng = Domain.of(problem), np.random.default_rng(0)
+    for scale in np.repeat([1e-6, 1e-4, 1e-2, 1e-1], 500):
+        step = rng.normal(size=len(design)) * scale * (domain.high - domain.low)
+        x = domain.nearest(np.array(design) + step)
+        assert problem(x) >= problem.optimum - problem.tolerance
+
+
+def test_the_penalty_grows_with_the_violation():
+    problem = problems.pressure_vessel()
+    thin, thinner = (problem(np.array([t, 7, 42.09844, 176.6367])) for t in (12, 11))
+    _, violation = problem.outcome(np.array([12, 7, 42.09844, 176.6367]))
+    assert violation == pytest.approx(0.0193 * 42.09844 / 0.75 - 1, abs=1e-6)
+    assert problem.optimum < thin < thinner
+
+
+def test_the_best_wire_and_number_of_coils_by_enumeration():
+    """For a wire and a number of coils the cost grows with the diameter, so that the smallest is best."""
+    problem = problems.coil_spring()
+    best = math.inf
+    for wire in range(WIRES.index(0.244), WIRES.index(0.331) + 1):
+        for coils in range(5, 15):
+            for diameter in np.linspace(1.0, 1.5, 2001):
+                value, violation = problem.outcome(np.array([coils, diameter, wire]))
+                if violation == 0.0:
+                    best = min(best, value)
+                    break
+    assert problem.optimum <= best <= 1.0005 * problem.optimum
+
+
+def test_ackley_is_solved_at_its_hidden_point_only():
+    problem = problems.mixed_ackley(5, 2, instance=3)
+    assert problem(problem.solution) == pytest.approx(0.0, abs=1e-12)
+    for i in range(7):
+        x = problem.solution.copy()
+        x[i] = 1 - x[i] if i < 5 else x[i] + 0.01
+        assert problem(x) > 1e-3
+
+
+def test_categories_choose_among_different_functions():
+    problem = problems.chosen_functions((3, 5, 4), instance=2)
+    x = np.array([0, 0, 0, 0.3, -0.2])
+    for place, n in enumerate((3, 5, 4)):
+        values = {round(problem(np.r_[x[:place], k, x[place + 1 :]]), 9) for k in range(n)}
+        assert len(values) == n
 
 
 def test_mixed_problems_are_solved_at_their_solution_only_up_to_the_tolerance():

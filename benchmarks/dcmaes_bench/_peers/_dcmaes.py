@@ -10,13 +10,13 @@ import numpy as np
 
 from dcmaes.strategies import strategy_names
 from dcmaes_bench._domain import CATEGORY, FLOAT, Domain, FloatArray
-from dcmaes_bench._recorder import Evaluate
+from dcmaes_bench._recorder import Evaluate, Recorder
 from dcmaes_bench._registry import optimizer
 
 
 def search(domain: Domain, evaluate: Evaluate, budget: int, seed: int, *, strategy: str) -> None:
     """Ask and tell until the evaluations are used up."""
-    from dcmaes import Optimizer, Space
+    from dcmaes import Optimizer, Outcome, Space
 
     has_categories = bool((domain.kind == CATEGORY).any())
     specs = [_spec(domain, i) for i in range(domain.dimension)]
@@ -26,7 +26,11 @@ def search(domain: Domain, evaluate: Evaluate, budget: int, seed: int, *, strate
     run = Optimizer(space, budget=budget, seed=seed, strategy=strategy)
     while run.should_stop() is None:
         trials = run.ask()
-        run.tell(trials, [evaluate(_vector(trial.point)) for trial in trials])
+        points = [_vector(trial.point) for trial in trials]
+        if isinstance(evaluate, Recorder) and evaluate.problem.outcome is not None:
+            run.tell(trials, [Outcome(*evaluate.outcome(x)) for x in points])
+        else:
+            run.tell(trials, [evaluate(x) for x in points])
 
 
 def _spec(domain: Domain, i: int) -> dict[str, Any]:

@@ -1,11 +1,19 @@
-"""Mixed test functions: the first half of the variables are integers, the rest continuous."""
+"""Mixed test functions: integers, bits or categories first, the rest continuous."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
 from dcmaes._validation import FloatArray, check_integer
-from dcmaes.problems._problem import Problem, float_variables, integer_variables
+from dcmaes.problems._problem import (
+    Problem,
+    binary_variables,
+    categorical_variables,
+    float_variables,
+    integer_variables,
+)
 
 
 def mixed_sphere(dimension: int = 10, low: int = 0, high: int = 10, *, instance: int = 0) -> Problem:
@@ -53,4 +61,83 @@ def _mixed(name: str, dimension: int, low: int, high: int, condition: float, ins
         instance=instance,
         tolerance=1e-8,
         solution=z,
+    )
+
+
+def mixed_ackley(n_bits: int = 50, n_floats: int = 3, *, instance: int = 0) -> Problem:
+    """Ackley's function of the distance to hidden bits and a hidden point in [-1, 1]; solved at 1e-8.
+
+    With 50 bits and 3 floats this is the Ackley53 of Wan et al., "Think global and act local" (ICML 2021),
+    with its optimum moved away from zero.
+
+    >>> abs(mixed_ackley(6, 2)(mixed_ackley(6, 2).solution)) < 1e-12
+    True
+    """
+    n_bits, n_floats = check_integer("n_bits", n_bits, low=1), check_integer("n_floats", n_floats, low=1)
+    rng = np.random.default_rng(instance)
+    z = np.concatenate([rng.integers(0, 2, n_bits), rng.uniform(-0.8, 0.8, n_floats)])
+
+    def function(x: FloatArray) -> float:
+        difference = x - z
+        near = np.exp(-0.2 * np.sqrt(np.mean(difference**2)))
+        return float(20 - 20 * near + np.e - np.exp(np.mean(np.cos(2 * np.pi * difference))))
+
+    return Problem(
+        f"mixed ackley {n_bits}+{n_floats}",
+        binary_variables(n_bits) + float_variables(n_floats, -1.0, 1.0),
+        function,
+        0.0,
+        instance=instance,
+        tolerance=1e-8,
+        solution=z,
+    )
+
+
+def _rosenbrock(u: FloatArray) -> float:
+    return float(100 * (u[1] - u[0] ** 2) ** 2 + (1 - u[0]) ** 2) / 300
+
+
+def _six_hump_camel(u: FloatArray) -> float:
+    a, b = 2 * u[0], u[1]
+    return float((4 - 2.1 * a**2 + a**4 / 3) * a**2 + a * b + (4 * b**2 - 4) * b**2) / 10
+
+
+def _beale(u: FloatArray) -> float:
+    a, b = 2 * u[0], 2 * u[1]
+    terms = (1.5 - a + a * b, 2.25 - a + a * b**2, 2.625 - a + a * b**3)
+    return float(sum(term**2 for term in terms)) / 50
+
+
+_CHOICES: tuple[Callable[[FloatArray], float], ...] = (_rosenbrock, _six_hump_camel, _beale)
+
+
+def chosen_functions(n_choices: tuple[int, ...] = (3, 5), *, instance: int = 0) -> Problem:
+    """Sum of functions of two continuous variables, each chosen by a category among several.
+
+    After Func2C and Func3C of Ru et al., "Bayesian optimisation over multiple continuous and categorical
+    inputs" (ICML 2020); here each choice moves and weighs its function by chance. The optimum is unknown.
+
+    >>> problem = chosen_functions((3, 5))
+    >>> [spec["type"] for spec in problem.variables]
+    ['categorical', 'categorical', 'float', 'float']
+    """
+    rng = np.random.default_rng(instance)
+    which = [rng.permutation(n) % len(_CHOICES) for n in n_choices]
+    shifts = [rng.uniform(-0.6, 0.6, (n, 2)) for n in n_choices]
+    weights = [rng.uniform(0.5, 2.0, n) for n in n_choices]
+
+    def function(x: FloatArray) -> float:
+        point, total = x[-2:], 0.0
+        for k, choice in enumerate(x[:-2].astype(int)):
+            total += weights[k][choice] * _CHOICES[which[k][choice]](point - shifts[k][choice])
+        return total
+
+    categories = tuple(spec for n in n_choices for spec in categorical_variables(1, n))
+    return Problem(
+        f"chosen functions {'x'.join(map(str, n_choices))}",
+        categories + float_variables(2, -1.0, 1.0),
+        function,
+        None,
+        "unknown",
+        instance=instance,
     )

@@ -43,6 +43,9 @@ class Problem:
         One point of the optimum, for positional problems.
     interactions : tuple of pairs, or None
         The pairs of variables that truly interact, where the instance was planted so.
+    outcome : callable or None
+        Point to value and total violation of the constraints (0: feasible), for problems that have some;
+        `function` then adds a penalty to the value.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class Problem:
     tolerance: float = 1e-9
     solution: NDArray[Any] | None = field(default=None, repr=False, compare=False)
     interactions: tuple[Pair, ...] | None = field(default=None, repr=False)
+    outcome: Callable[[Any], tuple[float, float]] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.solution is not None:
