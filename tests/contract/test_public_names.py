@@ -22,8 +22,8 @@ NAMES = {
     "dcmaes.cli": "main",
     "dcmaes.demo": "demo",
     "dcmaes.distributions": """
-        BivariateBernoulli CenteredBinomial Ising MultivariateBernoulli MultivariateBinomial PoissonBinomial
-        TruncatedGeometric
+        BivariateBernoulli CenteredBinomial GaussianCopula Ising LatticeGaussian LatticeTable
+        MultivariateBernoulli MultivariateBinomial PoissonBinomial TruncatedGeometric correlation_range
     """,
     "dcmaes.integrations.optuna": "DcmaesSampler",
     "dcmaes.integrations.sklearn": "DiscreteSearchCV FeatureSelector RedundantPair",

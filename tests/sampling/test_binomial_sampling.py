@@ -120,7 +120,8 @@ def test_chunks_cover_every_point_and_trial():
 
 def test_sums_of_simulated_draws():
     field = np.linspace(-1, 1, 24)
-    law = MultivariateBinomial(3, Ising(field, np.zeros((24, 24))))
+    weak = np.full((24, 24), 1e-12) - 1e-12 * np.eye(24)  # a dense graph, and all but independent
+    law = MultivariateBinomial(3, Ising(field, weak))
     assert law.bernoulli.method == "gibbs"
     drawn = law.sample(4000, np.random.default_rng(3))
     p = 1 / (1 + np.exp(-field))

@@ -95,7 +95,7 @@ def test_erratum_10_not_every_covariance_is_feasible():
     assert law(bound).covariance[0, 1] == pytest.approx(bound, rel=1e-12)
     assert bound / math.sqrt(variance[0] * variance[1]) < 0.4  # far from a correlation of one
     with pytest.raises(
-        ValueError, match=r"covariance\[0, 1\] .* Frechet bounds of the pair \(0, 1\).* got 0\.3"
+        ValueError, match=r"covariance\[0, 1\] .* bounds of draws shared by the pair \(0, 1\).* got 0\.3"
     ):
         law(0.3)
     with pytest.raises(ValueError, match=r"the pair \(0, 1\)"):

@@ -1,7 +1,15 @@
 import numpy as np
 import pytest
 
-from dcmaes.distributions._heat_bath import HeatBathSettings, MixingMonitor, run_heat_bath, simulate, sweep
+from dcmaes.distributions._heat_bath import (
+    HeatBathSettings,
+    MixingMonitor,
+    run_heat_bath,
+    simulate,
+    sweep,
+    sweep_lattice,
+)
+from dcmaes.distributions._quadratic import Exponent
 
 
 def _slow_sweep(states, uniforms, field, coupling):
@@ -36,6 +44,17 @@ def test_one_sweep_by_hand():
     np.testing.assert_array_equal(states, [[1.0, 1.0], [1.0, 0.0]])
 
 
+def test_sites_of_many_states_are_drawn_from_their_conditional_law():
+    # Given x1 = 2, x0 on 0..2 has the weights 1, e^(1 + 0.6 - 0.2), e^(2 + 1.2 - 0.8).
+    exponent = Exponent(np.array([2, 3]), np.array([1.0, 0.0]), np.array([[-0.4, 0.3], [0.3, -0.1]]))
+    weights = np.exp([0.0, 1.0 + 0.6 - 0.2, 2.0 + 1.2 - 0.8])
+    sums = np.cumsum(weights) / weights.sum()
+    for state, uniform in enumerate([sums[0] - 1e-9, sums[1] - 1e-9, sums[2] - 1e-9]):
+        states = np.array([[0.0], [2.0]])
+        sweep_lattice(states, np.array([[uniform], [0.0]]), exponent)
+        assert states[:, 0].tolist() == [state, 0.0]
+
+
 def test_a_uniform_of_zero_draws_one():
     states = np.zeros((1, 1))
     sweep(states, np.zeros((1, 1)), np.array([-800.0]), np.zeros((1, 1)))
@@ -63,9 +82,8 @@ def test_frozen_chains(states, expected):
 
 
 def test_runs_too_short_to_tell_say_nan():
-    run = run_heat_bath(
-        np.zeros(2), np.zeros((2, 2)), 3, HeatBathSettings(4, burn_in=1), np.random.default_rng(0)
-    )
+    exponent = Exponent(np.ones(2, dtype=np.int64), np.zeros(2), np.zeros((2, 2)))
+    run = run_heat_bath(exponent, 3, HeatBathSettings(4, burn_in=1), np.random.default_rng(0))
     assert np.isnan(run.r_hat).all()
 
 
@@ -73,8 +91,8 @@ def test_draws_are_taken_after_burn_in_and_at_every_thinning():
     settings = HeatBathSettings(n_chains=2, burn_in=7, thinning=3)
     assert settings.n_sweeps(4) == 16
     monitor = MixingMonitor(0, 16)
-    args = (np.zeros(3), np.zeros((3, 3)))
-    kept = [s.copy() for s in simulate(*args, 4, settings, np.random.default_rng(0), monitor)]
+    exponent = Exponent(np.ones(3, dtype=np.int64), np.zeros(3), np.zeros((3, 3)))
+    kept = [s.copy() for s in simulate(exponent, 4, settings, np.random.default_rng(0), monitor)]
     every = HeatBathSettings(n_chains=2, burn_in=1, thinning=1)
-    path = [s.copy() for s in simulate(*args, 16, every, np.random.default_rng(0), MixingMonitor(0, 16))]
+    path = [s.copy() for s in simulate(exponent, 16, every, np.random.default_rng(0), MixingMonitor(0, 16))]
     np.testing.assert_array_equal(kept, [path[6], path[9], path[12], path[15]])

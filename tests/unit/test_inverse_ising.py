@@ -58,7 +58,6 @@ def test_bethe_is_exact_on_trees(seed):
 def test_bethe_is_exact_for_independent_variables_of_any_number():
     mean = np.linspace(0.02, 0.98, 200)
     law = Ising.from_moments(mean, np.diag(mean * (1 - mean)))
-    assert law.method == "gibbs"
     np.testing.assert_allclose(law.coupling, 0.0, atol=1e-12)
     np.testing.assert_allclose(law.field, np.log(mean / (1 - mean)), atol=1e-10)
 
@@ -108,8 +107,8 @@ def test_correlations_beyond_bethe_are_reported():
         (([], np.zeros((0, 0))), "mean must not be empty"),
         (([0.5, 0.5], np.eye(3)), r"covariance must have shape \(2, 2\)"),
         (([0.5, np.nan], np.eye(2)), "mean must be finite"),
-        (_binary([0.5, 1.0]), r"mean\[1\] is 1: variable 1 is constant"),
-        (_binary([0.0, 0.5]), r"mean\[0\] is 0: variable 0 is constant"),
+        (_binary([0.5] * 30 + [1.0]), r"mean\[30\] is 1: variable 30 is constant"),
+        (_binary([0.0] + [0.5] * 30), r"mean\[0\] is 0: variable 0 is constant"),
         (
             ([0.5, 0.5], [[0.25, 0.1], [0.0, 0.25]]),
             r"covariance must be symmetric, but entry \(0, 1\)",
@@ -120,8 +119,8 @@ def test_correlations_beyond_bethe_are_reported():
             r"0.21 of the pair \(0, 2\) must lie .* and 0.2 ",
         ),
         (_binary([0.5, 0.3], c01=-0.2), r"pair \(0, 1\) must lie between the Frechet bounds -0.15 and 0.15"),
-        (_binary([0.5, 0.5], c01=0.25), r"pair \(0, 1\) is on a Frechet bound"),
-        (_binary([0.1, 0.2], c01=-0.02), r"pair \(0, 1\) is on a Frechet bound"),
+        (_binary([0.5] * 30, c01=0.25), r"pair \(0, 1\) is on a Frechet bound"),
+        (_binary([0.1] * 30, c01=-0.01), r"pair \(0, 1\) is on a Frechet bound"),
         (
             _binary([0.5] * 4, c12=0.2, c23=0.2, c13=-0.2),
             r"semidefinite, .* pair \(\d, \d\) contributes",
@@ -141,5 +140,5 @@ def test_moments_outside_the_polytope_that_pairs_and_triples_allow():
     # Five signs never sum to zero, so that equal correlations cannot be below -1/5; semidefinite allows -1/4.
     covariance = np.full((5, 5), 0.25 * -0.22)
     np.fill_diagonal(covariance, 0.25)
-    with pytest.raises(ValueError, match=r"no finite Ising law has these moments: .* pair \(\d, \d\)"):
+    with pytest.raises(ValueError, match=r"no Ising law has these moments: .* pair \(\d, \d\)"):
         Ising.from_moments(np.full(5, 0.5), covariance)

@@ -2,153 +2,23 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
-from dcmaes._validation import (
-    FloatArray,
-    IntArray,
-    check_array,
-    check_generator,
-    check_integer,
-    check_number,
-    readonly,
-)
-from dcmaes.distributions import _exponential_family as family
-from dcmaes.distributions._states import check_indices, check_points, check_size, locate, states_of_index
-from dcmaes.distributions._subsets import difference_subsets, sum_subsets
-from dcmaes.distributions._table import check_pmf, cumulate, entropy, sample_table
+from dcmaes._validation import FloatArray, check_array, check_integer, check_number, readonly
+from dcmaes.distributions._lattice_table import MAX_CELLS, LatticeTable, frequencies
+from dcmaes.distributions._states import check_indices, check_points
+from dcmaes.distributions._subsets import difference_subsets, sum_subsets, sum_supersets
+from dcmaes.distributions._table import check_pmf
+
+_MAX_DIMENSION = MAX_CELLS.bit_length() - 1
 
 
-class BernoulliLaw(ABC):
-    """What every law on {0,1}^k can do once it supplies `dimension` and `log_probabilities`."""
-
-    @property
-    @abstractmethod
-    def dimension(self) -> int:
-        """Number of variables k."""
-
-    @property
-    @abstractmethod
-    def log_probabilities(self) -> FloatArray:
-        """Table of log P(x), shape (2,)*k, indexed [x1, ..., xk]; -inf for impossible states."""
-
-    @cached_property
-    def probabilities(self) -> FloatArray:
-        """Table of P(x), shape (2,)*k, indexed [x1, ..., xk]."""
-        return readonly(np.exp(self.log_probabilities))
-
-    @cached_property
-    def _table_moments(self) -> tuple[FloatArray, FloatArray]:
-        mean, second = family.moments(self.probabilities)
-        return readonly(mean), readonly(family.covariance(mean, second))
-
-    @cached_property
-    def _cumulative(self) -> FloatArray:
-        return cumulate(self.probabilities)
-
-    @property
-    def mean(self) -> FloatArray:
-        """P(x_i = 1) for each variable, shape (k,)."""
-        return self._table_moments[0]
-
-    @property
-    def covariance(self) -> FloatArray:
-        """Covariance of the variables, shape (k, k)."""
-        return self._table_moments[1]
-
-    def entropy(self) -> float:
-        """Return the Shannon entropy in nats."""
-        return entropy(self.probabilities)
-
-    def kl(self, other: BernoulliLaw) -> float:
-        """Return the Kullback-Leibler divergence D(self || other) in nats.
-
-        It is inf if `other`, a law on {0,1}^k of the same dimension, excludes a state that this law allows.
-        """
-        if not isinstance(other, BernoulliLaw):
-            raise TypeError(f"other must be a law on {{0,1}}^k, got {other!r}")
-        if other.dimension != self.dimension:
-            raise ValueError(f"other must have dimension {self.dimension}, got {other.dimension}")
-        return family.kl(self.log_probabilities, other.log_probabilities)
-
-    def log_pmf(self, x: ArrayLike) -> FloatArray | np.float64:
-        """Return log P(x) of points x, shape (..., k); -inf for points that are not states."""
-        index, inside = locate(check_points("x", x, self.dimension), (2,) * self.dimension)
-        return np.where(inside, self.log_probabilities.reshape(-1)[index], -np.inf)[()]  # (B4)
-
-    def pmf(self, x: ArrayLike) -> FloatArray | np.float64:
-        """Return P(x) of points x, shape (..., k); 0 for points that are not states."""
-        index, inside = locate(check_points("x", x, self.dimension), (2,) * self.dimension)
-        return np.where(inside, self.probabilities.reshape(-1)[index], 0.0)[()]  # (B1)
-
-    def sample(self, size: int | tuple[int, ...] | None, rng: np.random.Generator) -> IntArray:
-        """Draw independent points.
-
-        Parameters
-        ----------
-        size : int, tuple of int, or None
-            Number or shape of the draws; None for one point.
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        ndarray of int64, shape (*size, k)
-        """
-        shape = check_size(size)
-        uniforms = check_generator("rng", rng).random(shape)
-        return states_of_index(sample_table(self._cumulative, np.asarray(uniforms)), self.dimension)
-
-    def marginal(self, indices: Sequence[int]) -> MultivariateBernoulli:
-        """Return the joint law of the variables `indices`, in that order."""
-        kept = check_indices("indices", indices, self.dimension)
-        if not kept:
-            raise ValueError("indices must name at least one variable, got none")
-        dropped = tuple(i for i in range(self.dimension) if i not in kept)
-        table = self.log_probabilities
-        if dropped:
-            table = np.asarray(special.logsumexp(table, axis=dropped))  # (B8)
-        ascending = sorted(kept)
-        return MultivariateBernoulli._from_log_weights(table.transpose([ascending.index(i) for i in kept]))
-
-    def condition(self, values: Mapping[int, int]) -> BernoulliLaw:
-        """Return the law of the other variables, in their order, given the values (0 or 1) of some.
-
-        Parameters
-        ----------
-        values : mapping of index to 0 or 1
-        """
-        given = check_conditions(values, self.dimension)
-        cells = tuple(given.get(i, slice(None)) for i in range(self.dimension))
-        table = self.log_probabilities[cells]
-        if np.isneginf(table).all():
-            raise ValueError(f"values must be possible together, but {given} has probability 0")
-        return MultivariateBernoulli._from_log_weights(table)  # (B9)
-
-    def is_independent(self, tol: float = 1e-9) -> bool:
-        """Say whether the variables are mutually independent.
-
-        They are if the log of every joint probability is the sum of the logs of its marginals, within `tol`.
-        The criterion is scale-free, so that dependence among rare events counts, and it allows for zeros.
-        """
-        tolerance = check_number("tol", tol, low=0.0)
-        product = np.zeros(())
-        for pair in family.log_marginals(self.log_probabilities):
-            product = np.add.outer(product, pair)
-        joint = self.log_probabilities
-        both_impossible = np.isneginf(joint) & np.isneginf(product)
-        with np.errstate(invalid="ignore"):  # -inf minus -inf, masked just below
-            difference = np.where(both_impossible, 0.0, np.abs(joint - product))
-        return bool((difference <= tolerance).all())  # (B10)
-
-
-class MultivariateBernoulli(BernoulliLaw):
+class MultivariateBernoulli(LatticeTable):
     """The general law of k possibly dependent {0,1} variables, by its table of probabilities.
 
     Parameters
@@ -220,21 +90,47 @@ class MultivariateBernoulli(BernoulliLaw):
         return law
 
     @classmethod
-    def _from_log_weights(cls, log_weights: FloatArray) -> Self:
-        """Build the law with P(x) proportional to exp(log_weights[x]), shape (2,)*k."""
-        law = object.__new__(cls)
-        law._log_probabilities = readonly(log_weights - family.log_partition(log_weights))  # (E1)
-        return law
+    def fit(
+        cls, data: ArrayLike, weights: ArrayLike | None = None, *, shape: tuple[int, ...] | None = None
+    ) -> Self:
+        """Return the law of the observed frequencies, which is that of maximum likelihood.
+
+        Parameters
+        ----------
+        data : array_like of zeros and ones, shape (n, k)
+            Observations.
+        weights : array_like, shape (n,), optional
+            How often each counts; 1 by default.
+        shape : tuple of int, optional
+            Implied: two states for each variable.
+
+        Examples
+        --------
+        >>> MultivariateBernoulli.fit([[0, 1], [1, 1], [0, 0], [0, 1]]).probabilities.tolist()
+        [[0.25, 0.5], [0.0, 0.25]]
+        """
+        points = check_array("data", data, shape=(None, None))
+        binary = (2,) * _check_dimension(points.shape[1])
+        if shape is not None and tuple(shape) != binary:
+            raise ValueError(f"shape must be {binary} for {{0,1}} variables, got {shape}")
+        return cls(frequencies(points, weights, binary))
 
     @property
-    def dimension(self) -> int:
-        """Number of variables k."""
-        return self._log_probabilities.ndim
+    def parameters(self) -> FloatArray:
+        """Canonical parameters of the non-empty subsets, shape (2^k - 1,): `canonical` without its first."""
+        return self.canonical.reshape(-1)[1:]
+
+    def statistics(self, x: ArrayLike) -> FloatArray:
+        """Return the products of x_i over each non-empty subset, of points (..., k), as (..., 2^k - 1)."""
+        points = check_points("x", x, self.dimension).astype(np.int64)
+        ones = points @ (2 ** np.arange(self.dimension - 1, -1, -1))
+        subsets = np.arange(1, 2**self.dimension)
+        return np.asarray((ones[..., np.newaxis] & subsets) == subsets, dtype=np.float64)
 
     @property
-    def log_probabilities(self) -> FloatArray:
-        """Table of log P(x), shape (2,)*k, indexed [x1, ..., xk]; -inf for impossible states."""
-        return self._log_probabilities
+    def mean_statistics(self) -> FloatArray:
+        """Every mixed moment E[prod of x_i over A], shape (2^k - 1,)."""
+        return readonly(sum_supersets(self.probabilities).reshape(-1)[1:])  # (B7)
 
     @cached_property
     def canonical(self) -> FloatArray:
@@ -258,31 +154,14 @@ class MultivariateBernoulli(BernoulliLaw):
             raise ValueError("log_partition needs a positive probability of the state of zeros, but it is 0")
         return -origin  # (B3)
 
-    def __repr__(self) -> str:
-        if self.dimension <= 3:
-            return f"MultivariateBernoulli({self.probabilities.tolist()})"
-        return f"<MultivariateBernoulli of {self.dimension} variables>"
-
-
-def check_conditions(values: Any, dimension: int) -> dict[int, int]:
-    """Return the mapping of distinct indices to 0 or 1 given to `condition`, or raise naming the offender.
-
-    >>> check_conditions({1: 0}, 2)
-    {1: 0}
-    """
-    if not isinstance(values, Mapping):
-        raise TypeError(f"values must be a mapping of index to 0 or 1, got {values!r}")
-    indices = check_indices("values", values, dimension)
-    states = [check_integer(f"values[{i}]", value, low=0, high=1) for i, value in values.items()]
-    given = dict(zip(indices, states, strict=True))
-    if len(given) == dimension:
-        raise ValueError(f"values must leave at least one of the {dimension} variables free, got {given}")
-    return given
-
 
 def _check_table_shape(name: str, table: np.ndarray[Any, Any]) -> None:
     if table.ndim == 0 or table.shape != (2,) * table.ndim:
         raise ValueError(f"{name} must have shape (2, ..., 2), one axis per variable, got {table.shape}")
+
+
+def _check_dimension(dimension: int) -> int:
+    return check_integer("dimension", dimension, low=1, high=_MAX_DIMENSION)
 
 
 def _table_of_array(theta: ArrayLike, dimension: int | None) -> FloatArray:
@@ -307,7 +186,7 @@ def _table_of_mapping(theta: Mapping[tuple[int, ...], float], dimension: int | N
         if not theta:
             raise ValueError("theta is empty: give `dimension` as well")
         dimension = 1 + max(check_integer("an index in theta", i, low=0) for key in theta for i in key)
-    table = np.zeros((2,) * check_integer("dimension", dimension, low=1))
+    table = np.zeros((2,) * _check_dimension(dimension))
     seen = set()
     for key, value in theta.items():
         subset = check_indices(f"theta key {key}", key, dimension)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
-from dcmaes._validation import FloatArray, check_number
-from dcmaes.distributions._bernoulli import BernoulliLaw, MultivariateBernoulli
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dcmaes._validation import FloatArray, check_number, readonly
+from dcmaes.distributions._bernoulli import MultivariateBernoulli
+from dcmaes.distributions._lattice_law import LatticeLaw
+from dcmaes.distributions._lattice_table import frequencies
+from dcmaes.distributions._law import ExponentialLaw
+from dcmaes.distributions._states import check_points
 
 
 class BivariateCanonical(NamedTuple):
@@ -20,7 +27,7 @@ class BivariateCanonical(NamedTuple):
     theta12: float
 
 
-class BivariateBernoulli(BernoulliLaw):
+class BivariateBernoulli(LatticeLaw, ExponentialLaw):
     """The law of two possibly dependent {0,1} variables.
 
     Parameters
@@ -65,10 +72,45 @@ class BivariateBernoulli(BernoulliLaw):
         law._law = MultivariateBernoulli.from_canonical([[0.0, second], [first, both]])  # (B2)
         return law
 
+    @classmethod
+    def fit(cls, data: ArrayLike, weights: ArrayLike | None = None) -> Self:
+        """Return the law of the observed frequencies, which is that of maximum likelihood.
+
+        Parameters
+        ----------
+        data : array_like of zeros and ones, shape (n, 2)
+        weights : array_like, shape (n,), optional
+
+        Examples
+        --------
+        >>> BivariateBernoulli.fit([[0, 1], [1, 1], [0, 0], [0, 1]])
+        BivariateBernoulli(p00=0.25, p10=0.0, p01=0.5, p11=0.25)
+        """
+        table = frequencies(data, weights, (2, 2))
+        return cls(*(float(table[cell]) for cell in ((0, 0), (1, 0), (0, 1), (1, 1))))
+
     @property
-    def dimension(self) -> int:
-        """Number of variables, 2."""
-        return 2
+    def shape(self) -> tuple[int, ...]:
+        """Number of states of each variable, (2, 2)."""
+        return (2, 2)
+
+    @property
+    def parameters(self) -> FloatArray:
+        """The canonical parameters theta1, theta2, theta12, shape (3,)."""
+        return readonly(np.array(self.canonical))
+
+    def statistics(self, x: ArrayLike) -> FloatArray:
+        """Return x1, x2 and x1 x2 of points x, shape (..., 2), as (..., 3)."""
+        points = check_points("x", x, 2)
+        return np.concatenate([points, points.prod(axis=-1, keepdims=True)], axis=-1)
+
+    @property
+    def mean_statistics(self) -> FloatArray:
+        """Expectations of x1, x2 and x1 x2, shape (3,)."""
+        return readonly(np.append(self.mean, self.p11))
+
+    def _key(self) -> tuple[Any, ...]:
+        return (self.log_probabilities,)
 
     @property
     def log_probabilities(self) -> FloatArray:

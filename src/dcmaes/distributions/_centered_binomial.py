@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcmaes._validation import FloatArray, IntArray, check_generator, check_integer, check_number, readonly
-from dcmaes.distributions._lattice import binomial_table, lattice_pmf
+from dcmaes._validation import FloatArray, IntArray, check_array, check_generator, check_integer, check_number
+from dcmaes.distributions._law import check_weights
+from dcmaes.distributions._likelihood import maximise_likelihood
 from dcmaes.distributions._states import check_size
-from dcmaes.distributions._table import entropy
+from dcmaes.distributions._univariate import LARGEST_TRIALS, UnivariateLaw, binomial_table, check_counts
 
 _LARGEST_CENTER = 2.0**52  # beyond it a float has no fraction left to round
+_LARGEST_WRAP = 2**26  # states of a table: half a gigabyte
 
 
-class CenteredBinomial:
+class CenteredBinomial(UnivariateLaw):
     """The integer nearest to `center + B - trials * p`, up or down at random so that the mean is `center`.
 
     B is binomial with `trials` trials and the success probability p that gives it the wanted variance.
@@ -32,7 +34,8 @@ class CenteredBinomial:
     center : float, default 0
         Expectation (before wrapping).
     symmetric : bool, default False
-        Take p or 1 - p with probability 1/2 each: same mean and variance, no skew.
+        Take p or 1 - p with probability 1/2 each: same mean, and same variance of B. The law is symmetric
+        about `center` where twice `center` is a whole number; elsewhere rounding leaves a little skew.
     wrap : int, optional
         Number of states of a periodic variable: the result is taken modulo `wrap`, on 0..wrap-1. The mean is
         then that of the wrapped integer, which differs from `center` when mass crosses the end.
@@ -58,7 +61,7 @@ class CenteredBinomial:
         symmetric: bool = False,
         wrap: int | None = None,
     ) -> None:
-        self._trials = check_integer("trials", trials, low=1)
+        self._trials = check_integer("trials", trials, low=1, high=LARGEST_TRIALS)
         asked = check_number("variance", variance, low=0.0)
         if asked > self._trials / 4:
             raise ValueError(
@@ -69,7 +72,7 @@ class CenteredBinomial:
         if not isinstance(symmetric, (bool, np.bool_)):
             raise TypeError(f"symmetric must be True or False, got {symmetric!r}")
         self._symmetric = bool(symmetric)
-        self._wrap = None if wrap is None else check_integer("wrap", wrap, low=1)
+        self._wrap = None if wrap is None else check_integer("wrap", wrap, low=1, high=_LARGEST_WRAP)
         fraction = asked / self._trials
         self._p = 2 * fraction / (1 + math.sqrt(1 - 4 * fraction))  # (C1), without its cancellation
 
@@ -121,31 +124,115 @@ class CenteredBinomial:
         return float(self.probabilities @ (self.support - self.mean) ** 2)
 
     @property
-    def support(self) -> IntArray:
-        """Values from the least to the greatest of positive probability; 0..wrap-1 when wrapped."""
+    def parameters(self) -> FloatArray:
+        """The asked variance and the centre, shape (2,)."""
+        return np.array([self._trials * self._p * (1 - self._p), self._center])
+
+    def score(self, x: ArrayLike) -> FloatArray:
+        """Return the gradient of the log probability of `x` in `parameters`, shape (*x.shape, 2).
+
+        The law is not smooth where rounding changes its whole part; there it is the gradient to the right.
+
+        >>> CenteredBinomial(1, 0.1875, center=0.5).score([0, 1]).round(4).tolist()
+        [[0.0, -1.3333], [0.0, 1.3333]]
+        """
+        points = check_array("x", x)
         first, table = self._table
-        return readonly(np.arange(first, first + table.size))
+        columns = []
+        for change in self._slopes:
+            at = np.zeros(points.shape)
+            place = (points - first).astype(np.int64)
+            inside = (place >= 0) & (place < table.size)
+            at[inside] = change[place[inside]] / table[place[inside]]
+            columns.append(at)
+        return np.stack(columns, axis=-1)
 
-    @property
-    def probabilities(self) -> FloatArray:
-        """Probabilities of `support`."""
-        return readonly(self._table[1])
+    @cached_property
+    def _slopes(self) -> tuple[FloatArray, FloatArray]:
+        """Derivatives of the probabilities of `support` in the asked variance and the centre."""
+        n, p = self._trials, self._p
+        if not 0 < p < 0.5:
+            raise ValueError(f"score needs a variance strictly between 0 and trials / 4 = {n / 4}")
+        first, table = self._table
+        by_p, by_center = np.zeros(table.size), np.zeros(table.size)
+        for branch in self._branches:
+            start, binomial = binomial_table(n, p)
+            fewer_start, fewer = binomial_table(n - 1, p) if n > 1 else (0, np.ones(1))
+            steps = np.arange(start, start + binomial.size)
+            low = np.zeros(binomial.size + 1)
+            kept = (fewer_start - start + 1) + np.arange(fewer.size)
+            usable = (kept >= 0) & (kept <= binomial.size)
+            low[kept[usable]] = fewer[usable]
+            slope = n * (low[:-1] - low[1:])  # the derivative of the binomial in p
+            values = branch.sign * steps + branch.floor
+            shift = -branch.sign * n  # of the fraction rounded up, in p
+            for extra, share, direction in ((0, branch.down, -1.0), (1, branch.up, 1.0)):
+                at = values + extra
+                at = at % self._wrap if self._wrap is not None else at
+                place = at - first
+                inside = (place >= 0) & (place < table.size)
+                np.add.at(by_p, place[inside], (share * slope + direction * shift * binomial)[inside])
+                np.add.at(by_center, place[inside], direction * binomial[inside])
+        scale = 1.0 / len(self._branches)
+        return scale * by_p / (n * (1 - 2 * p)), scale * by_center  # (C7)
 
-    def pmf(self, x: ArrayLike) -> FloatArray | np.float64:
-        """Return the exact probability of each entry of `x`; 0 off the support.
+    def _key(self) -> tuple[Any, ...]:
+        return self._trials, self._p, self._center, self._symmetric, self._wrap or 0
 
-        >>> CenteredBinomial(2, 0.5, center=1.0).pmf([0, 1, 2])
-        array([0.25, 0.5 , 0.25])
+    @classmethod
+    def fit(
+        cls,
+        data: ArrayLike,
+        weights: ArrayLike | None = None,
+        *,
+        trials: int,
+        symmetric: bool = False,
+        wrap: int | None = None,
+    ) -> Self:
+        """Fit variance and centre by maximum likelihood, from the moments of the data on.
+
+        Parameters
+        ----------
+        data : array_like of whole numbers, shape (N,)
+        weights : array_like, shape (N,), optional
+            How often each counts; 1 by default.
+        trials, symmetric, wrap
+            As in the law, and known.
+
+        Examples
+        --------
+        >>> law = CenteredBinomial(20, 3.0, center=2.25)
+        >>> again = CenteredBinomial.fit(law.support, law.probabilities, trials=20)
+        >>> again.parameters.round(4)
+        array([3.  , 2.25])
         """
-        return lattice_pmf(x, *self._table)
+        values = check_counts(data)
+        counts = check_weights(weights, len(values))
+        n = check_integer("trials", trials, low=1, high=LARGEST_TRIALS)
+        share = counts / counts.sum()
+        centre = float(share @ values)
+        spread = float(share @ (values - centre) ** 2)
 
-    def entropy(self) -> float:
-        """Return the Shannon entropy in nats.
+        def build(theta: FloatArray) -> CenteredBinomial:
+            return cls(n, float(theta[0]), float(theta[1]), symmetric=symmetric, wrap=wrap)
 
-        >>> round(CenteredBinomial(1, 0.25, center=0.5).entropy(), 6)
-        0.693147
-        """
-        return entropy(self._table[1])
+        top, reach = n / 4, 1.0 + math.sqrt(spread)
+        bounds = [(1e-9 * top, top * (1 - 1e-9)), (centre - reach, centre + reach)]
+        # Rounding, and wrapping more, make several hills of the likelihood: from each of a few starts the
+        # nearest.
+        starts = [(size, centre + shift) for size in (1.0, 0.5) for shift in (-0.5, 0.0, 0.5)]
+        found = [
+            maximise_likelihood(
+                build,
+                np.array([np.clip(size * spread, 1e-3 * top, 0.99 * top), shifted]),
+                values,
+                counts,
+                bounds=bounds,
+            )
+            for size, shifted in starts
+        ]
+        best = max(found, key=lambda theta: build(theta).log_likelihood(values, counts))
+        return cls(n, float(best[0]), float(best[1]), symmetric=symmetric, wrap=wrap)
 
     def sample(self, size: int | tuple[int, ...] | None, rng: np.random.Generator) -> IntArray:
         """Draw an int64 array of shape `size` (None: a single value).

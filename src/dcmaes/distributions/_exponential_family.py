@@ -1,26 +1,42 @@
 """The identities of exponential families on a finite set of states, p(x) = exp(<theta, T(x)> - A).
 
 They are written for tables: a family supplies the log weights <theta, T(x)> of its states, and gets all else
-here. Tables may have any shape; log weights of -inf stand for states of probability zero.
+here. Tables have one axis per variable, whose states are 0, 1, ...; log weights of -inf stand for states of
+probability zero.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from dcmaes._validation import FloatArray
 
 
-def log_partition(log_weights: FloatArray) -> float:
-    """Return A = log of the sum of exp(log weights), without overflow.
+class Normalised(NamedTuple):
+    """Log probabilities, in the shape of the log weights they came from, and the log partition function."""
 
-    >>> round(log_partition(np.array([1000.0, 1000.0])), 6)
-    1000.693147
+    log_probabilities: FloatArray
+    log_partition: float
+
+
+def normalise(log_weights: FloatArray) -> Normalised:
+    """Return log weights less their log partition A, and A, without overflow or loss of digits.
+
+    The largest weight is taken off first: A itself may be so large that it has no digits left after the
+    point.
+
+    >>> law = normalise(np.array([1e10, 1e10]))
+    >>> law.log_probabilities.round(6), round(law.log_partition - 1e10, 5)
+    (array([-0.693147, -0.693147]), 0.69315)
     """
     top = float(log_weights.max())
     if np.isinf(top):
-        return top
-    return top + float(np.log(np.exp(log_weights - top).sum()))  # (E2)
+        return Normalised(log_weights, top)
+    shifted = log_weights - top
+    rest = float(np.log(np.exp(shifted).sum()))
+    return Normalised(shifted - rest, top + rest)  # (E2)
 
 
 def kl(log_p: FloatArray, log_q: FloatArray) -> float:
@@ -35,52 +51,65 @@ def kl(log_p: FloatArray, log_q: FloatArray) -> float:
     return max(0.0, float((probabilities * ratio).sum()))  # (E6)
 
 
-def moments(probabilities: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the mean (k,) and second moments E[x_i x_j] (k, k) of a table of shape (2,)*k.
+def marginals(probabilities: FloatArray) -> list[FloatArray]:
+    """Return the probabilities of the states of each variable, each summing to one.
 
-    The mean is the gradient of A in the first-order parameters; second moments minus products of means are
-    its Hessian. Axes are summed out one by one, so that all pairs together cost O(2^k).
-
-    >>> mean, second = moments(np.array([[0.1, 0.2], [0.3, 0.4]]))
-    >>> mean.round(12).tolist(), second.round(12).tolist()
-    ([0.7, 0.6], [[0.7, 0.4], [0.4, 0.6]])
+    >>> [p.round(12).tolist() for p in marginals(np.array([[0.1, 0.2], [0.3, 0.4]]))]
+    [[0.3, 0.7], [0.4, 0.6]]
     """
-    dimension = probabilities.ndim
-    second = np.zeros((dimension, dimension))
-    rest = probabilities.reshape(-1)
-    for i in range(dimension):
-        zeros, ones = rest.reshape(2, -1)
-        second[i, i] = ones.sum()  # (E3)
-        tail = ones
-        for j in range(i + 1, dimension):
-            tail_zeros, tail_ones = tail.reshape(2, -1)
-            second[i, j] = second[j, i] = tail_ones.sum()  # (E4)
-            tail = tail_zeros + tail_ones
-        rest = zeros + ones
-    return second.diagonal().copy(), second
-
-
-def covariance(mean: FloatArray, second: FloatArray) -> FloatArray:
-    """Return the covariance of a vector in {0,1}^k from its mean and second moments.
-
-    >>> covariance(np.array([0.5, 0.5]), np.array([[0.5, 0.5], [0.5, 0.5]])).tolist()
-    [[0.25, 0.25], [0.25, 0.25]]
-    """
-    result = second - np.outer(mean, mean)  # (E4)
-    np.fill_diagonal(result, mean * (1.0 - mean))
+    result = []
+    rest = probabilities
+    for size in probabilities.shape:
+        rest = rest.reshape(size, -1)
+        own = rest.sum(axis=1)
+        result.append(own / own.sum())
+        rest = rest.sum(axis=0)
     return result
 
 
-def log_marginals(log_probabilities: FloatArray) -> FloatArray:
-    """Return log P(x_i = 0) and log P(x_i = 1), shape (k, 2), of a table of shape (2,)*k.
+def moments(probabilities: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the mean (k,) and covariance (k, k) of a table with one axis of states 0, 1, ... per variable.
 
-    >>> np.exp(log_marginals(np.log([[0.1, 0.2], [0.3, 0.4]]))).round(12).tolist()
+    The mean is the gradient of A in the first-order parameters, the covariance its Hessian. Axes are summed
+    out one by one, so that all pairs together cost a few passes over the table. States are counted from the
+    one nearest to the mean, so that rare departures from it keep their digits.
+
+    >>> mean, covariance = moments(np.array([[0.1, 0.2], [0.3, 0.4]]))
+    >>> mean.round(12).tolist(), covariance.round(12).tolist()
+    ([0.7, 0.6], [[0.21, -0.02], [-0.02, 0.24]])
+    """
+    shape = probabilities.shape
+    dimension = len(shape)
+    own = marginals(probabilities)
+    means = [float(p @ np.arange(p.size)) for p in own]
+    centres = [round(mean) for mean in means]
+    values = [np.arange(size) - centre for size, centre in zip(shape, centres, strict=True)]
+    offset = np.array([p @ x for p, x in zip(own, values, strict=True)])
+    result = np.zeros((dimension, dimension))
+    rest = probabilities
+    for i in range(dimension):
+        rest = rest.reshape(shape[i], -1)
+        result[i, i] = own[i] @ (values[i] - offset[i]) ** 2  # (E4)
+        tail = values[i] @ rest
+        for j in range(i + 1, dimension):
+            tail = tail.reshape(shape[j], -1)
+            result[i, j] = result[j, i] = values[j] @ tail.sum(axis=1) - offset[i] * offset[j]  # (E4)
+            tail = tail.sum(axis=0)
+        rest = rest.sum(axis=0)
+    largest = np.array(shape) - 1.0
+    return np.clip(np.array(centres) + offset, 0.0, largest), result  # (E3)
+
+
+def log_marginals(log_probabilities: FloatArray) -> list[FloatArray]:
+    """Return the log probabilities of the states of each variable of a table.
+
+    >>> [np.exp(p).round(12).tolist() for p in log_marginals(np.log([[0.1, 0.2], [0.3, 0.4]]))]
     [[0.3, 0.7], [0.4, 0.6]]
     """
-    result = np.empty((log_probabilities.ndim, 2))
-    rest = log_probabilities.reshape(-1)
-    for i in range(log_probabilities.ndim):
-        zeros, ones = rest.reshape(2, -1)
-        result[i] = log_partition(zeros), log_partition(ones)
-        rest = np.logaddexp(zeros, ones)
+    result = []
+    rest = log_probabilities
+    for size in log_probabilities.shape:
+        rest = rest.reshape(size, -1)
+        result.append(np.logaddexp.reduce(rest, axis=1))
+        rest = np.logaddexp.reduce(rest, axis=0)
     return result

@@ -1,4 +1,4 @@
-"""Which means and covariances a law on {0,1}^k can have, and inside that which an Ising model can have."""
+"""Which means and covariances a law on a lattice can have."""
 
 from __future__ import annotations
 
@@ -8,15 +8,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 
-from dcmaes._validation import FloatArray, check_array, check_probabilities
+from dcmaes._validation import FloatArray, IntArray, check_array, check_probabilities
 
-_DIAGONAL_TOLERANCE = 1e-6  # the diagonal is implied by the mean: only gross disagreement is an error
-_SLACK = 1e-12  # closer to a bound than this, an Ising model would need infinite parameters
+_DIAGONAL_TOLERANCE = 1e-6  # of a variance, which the mean implies: only gross disagreement is an error
+_SLACK = 1e-9  # in units of the deviations: moments computed in floating point may miss a bound by this much
+_STRICT_SLACK = 1e-12  # closer to a bound than this, parameters would be infinite
+_ROUNDED = 1e-15  # a variance below this is one of a mean that is 0 or 1 up to rounding
+_EPSILON = 8 * float(np.finfo(np.float64).eps)
 _MAX_TRIPLES_DIMENSION = 200  # k^3 triples: beyond this the check of all would cost more than the inversion
 
 
-def check_moments(mean: ArrayLike, covariance: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return mean (k,) and second moments E[x_i x_j] (k, k) of a law on {0,1}^k with every state possible.
+def check_moments(mean: ArrayLike, covariance: ArrayLike, *, strictly: bool) -> tuple[FloatArray, FloatArray]:
+    """Return mean (k,) and covariance (k, k) of a law on {0,1}^k, its diagonal mean * (1 - mean).
+
+    Parameters
+    ----------
+    mean, covariance : array_like, shapes (k,) and (k, k)
+    strictly : bool
+        Whether every state must be possible, so that moments on a bound are refused.
 
     Raises
     ------
@@ -25,50 +34,60 @@ def check_moments(mean: ArrayLike, covariance: ArrayLike) -> tuple[FloatArray, F
 
     Examples
     --------
-    >>> mean, second = check_moments([0.5, 0.5], [[0.25, 0.1], [0.1, 0.25]])
-    >>> second.tolist()
-    [[0.5, 0.35], [0.35, 0.5]]
+    >>> mean, covariance = check_moments([0.5, 0.5], [[0.25, 0.1], [0.1, 0.25]], strictly=True)
+    >>> covariance.tolist()
+    [[0.25, 0.1], [0.1, 0.25]]
     """
     m = check_probabilities("mean", mean, shape=(None,))
     if m.size == 0:
         raise ValueError("mean must not be empty")
-    for i in np.flatnonzero((m == 0.0) | (m == 1.0)):
+    for i in np.flatnonzero((m == 0.0) | (m == 1.0)) if strictly else ():
         raise ValueError(
             f"mean[{i}] is {m[i]:g}: variable {i} is constant, and no finite Ising law makes it so; leave it "
             "out"
         )
     c = check_array("covariance", covariance, shape=(m.size, m.size))
     _check_symmetric_with_diagonal(c, m)
-    second = c + np.outer(m, m)
-    np.fill_diagonal(second, m)
-    _check_pairs(m, second)
-    _check_definite(c, m)
-    _check_triples(m, second)
-    return m, (second + second.T) / 2.0
+    c = (c + c.T) / 2.0
+    # A mean that rounds to 0 or 1 says nothing about the variance, which the covariance may still have.
+    variance = np.where(m * (1 - m) > _ROUNDED, m * (1 - m), np.maximum(c.diagonal(), 0.0))
+    np.fill_diagonal(c, variance)
+    slack = _STRICT_SLACK if strictly else -_SLACK
+    _check_pairs(m, c, slack)
+    _check_definite(c, slack)
+    _check_triples(m, c, slack)
+    return m, c
 
 
 def _check_symmetric_with_diagonal(c: FloatArray, m: FloatArray) -> None:
-    for i, j in np.argwhere(np.abs(c - c.T) > _DIAGONAL_TOLERANCE):
+    deviation = np.sqrt(np.maximum(m * (1 - m), _ROUNDED))
+    for i, j in np.argwhere(np.abs(c - c.T) > _DIAGONAL_TOLERANCE * np.outer(deviation, deviation))[:1]:
         raise ValueError(
             f"covariance must be symmetric, but entry ({i}, {j}) is {c[i, j]:.6g} and ({j}, {i}) is "
             f"{c[j, i]:.6g}"
         )
-    for i in np.flatnonzero(np.abs(c.diagonal() - m * (1 - m)) > _DIAGONAL_TOLERANCE):
+    for i in np.flatnonzero(
+        np.abs(c.diagonal() - m * (1 - m)) > _DIAGONAL_TOLERANCE * deviation**2 + _ROUNDED
+    ):
         raise ValueError(
             f"covariance[{i}, {i}] is {c[i, i]:.8g}, but a {{0,1}} variable of mean {m[i]:.8g} has variance "
             f"mean * (1 - mean) = {m[i] * (1 - m[i]):.8g} (numpy.cov needs ddof=0 to agree)"
         )
 
 
-def _check_pairs(m: FloatArray, second: FloatArray) -> None:
-    """Check the Frechet bounds max(0, m_i + m_j - 1) < E[x_i x_j] < min(m_i, m_j)."""
-    low = np.maximum(0.0, m[:, np.newaxis] + m - 1.0)
-    high = np.minimum(m[:, np.newaxis], m)  # (I9)
-    slack = np.minimum(second - low, high - second)
+def _check_pairs(m: FloatArray, c: FloatArray, least: float) -> None:
+    """Check the Frechet bounds max(0, m_i + m_j - 1) < E[x_i x_j] < min(m_i, m_j), in units of deviations."""
+    low = np.maximum(-np.outer(m, m), -np.outer(1.0 - m, 1.0 - m))
+    high = np.minimum(np.outer(m, 1.0 - m), np.outer(1.0 - m, m))  # (I9)
+    deviation = np.sqrt(np.maximum(c.diagonal(), _ROUNDED))
+    # A mean near 1 is rounded by more than the rare event that it is not: the bounds are no sharper than
+    # that.
+    rounding = _EPSILON * np.maximum.outer(m, m) if least < 0 else 0.0
+    slack = (np.minimum(c - low, high - c) + rounding) / np.outer(deviation, deviation)
     np.fill_diagonal(slack, np.inf)
-    for i, j in np.argwhere(slack < _SLACK)[:1]:
-        bounds = f"{low[i, j] - m[i] * m[j]:.8g} and {high[i, j] - m[i] * m[j]:.8g}"
-        given = f"covariance[{i}, {j}] = {second[i, j] - m[i] * m[j]:.8g} of the pair ({i}, {j})"
+    for i, j in np.argwhere(slack < least)[:1]:
+        bounds = f"{low[i, j]:.8g} and {high[i, j]:.8g}"
+        given = f"covariance[{i}, {j}] = {c[i, j]:.8g} of the pair ({i}, {j})"
         if slack[i, j] < -_SLACK:
             raise ValueError(f"{given} must lie between the Frechet bounds {bounds} of its means")
         raise ValueError(
@@ -77,12 +96,12 @@ def _check_pairs(m: FloatArray, second: FloatArray) -> None:
         )
 
 
-def _check_definite(c: FloatArray, m: FloatArray) -> None:
-    spread = np.sqrt(m * (1 - m))
-    correlation = (c + c.T) / (2.0 * np.outer(spread, spread))
+def _check_definite(c: FloatArray, least: float) -> None:
+    deviation = np.sqrt(np.maximum(c.diagonal(), _ROUNDED))
+    correlation = c / np.outer(deviation, deviation)
     np.fill_diagonal(correlation, 1.0)
     values, vectors = linalg.eigh(correlation, subset_by_index=(0, 0))
-    if values[0] > _SLACK:
+    if values[0] > least:
         return
     direction = vectors[:, 0]
     share = correlation * np.outer(direction, direction)
@@ -95,27 +114,75 @@ def _check_definite(c: FloatArray, m: FloatArray) -> None:
             f"{values[0]:.6g}; {pair} contributes most to it"
         )
     raise ValueError(
-        "covariance is singular: a combination of the variables is constant, and no finite Ising law makes "
-        f"it so; {pair} contributes most to it"
+        "covariance is singular: a combination of the variables is constant, and no finite law makes it so; "
+        f"{pair} contributes most to it"
     )
 
 
-def _check_triples(m: FloatArray, second: FloatArray) -> None:
-    """Check the triangle inequalities, which together with the pair bounds settle k = 3."""
+def _check_triples(m: FloatArray, c: FloatArray, least: float) -> None:
+    """Check the triangle inequalities, which together with the pair bounds settle k = 3.
+
+    Zeros and ones are exchanged where ones are the rule, so that the probabilities of rare events keep their
+    digits.
+    """
     if not 3 <= m.size <= _MAX_TRIPLES_DIMENSION:
         return
+    sign = np.where(m > 0.5, -1.0, 1.0)
+    rare = np.where(m > 0.5, 1.0 - m, m)
+    second = c * np.outer(sign, sign) + np.outer(rare, rare)
+    np.fill_diagonal(second, rare)
+    deviation = np.sqrt(np.maximum(c.diagonal(), _ROUNDED))
     for i in range(m.size):
         # (I10): the chance that x_i differs from both others, and that all three agree, in pair moments
         row = second[i]
-        apart = m[i] - row[:, np.newaxis] - row + second
-        joint = 1.0 - m[i] - m[:, np.newaxis] - m + row[:, np.newaxis] + row + second
-        slack = np.minimum(apart, joint)
+        apart = rare[i] - row[:, np.newaxis] - row + second
+        joint = 1.0 - rare[i] - rare[:, np.newaxis] - rare + row[:, np.newaxis] + row + second
+        rounding = _EPSILON * np.maximum(m[i], np.maximum.outer(m, m)) if least < 0 else 0.0
+        slack = np.minimum(apart, joint) + rounding
+        slack /= np.minimum(deviation[i], np.minimum.outer(deviation, deviation))
         slack[i, :] = slack[:, i] = np.inf
         np.fill_diagonal(slack, np.inf)
-        for j, n in itertools.islice(np.argwhere(slack < _SLACK), 1):
-            a, b, c = sorted((i, int(j), int(n)))
+        for j, n in itertools.islice(np.argwhere(slack < least), 1):
+            a, b, last = sorted((i, int(j), int(n)))
             raise ValueError(
-                f"no law on {{0,1}}^k in which every state is possible has these moments: the covariances of "
-                f"the pairs ({a}, {b}), ({a}, {c}) and ({b}, {c}) contradict one another by "
-                f"{-slack[j, n]:.3g}"
+                f"no law on {{0,1}}^k{' in which every state is possible' if least > 0 else ''} has these "
+                f"moments: the covariances of the pairs ({a}, {b}), ({a}, {last}) and ({b}, {last}) "
+                f"contradict one "
+                f"another by {-min(apart[j, n], joint[j, n]):.3g}"
             )
+
+
+def check_lattice_moments(
+    trials: IntArray, mean: FloatArray, covariance: ArrayLike
+) -> tuple[FloatArray, FloatArray]:
+    """Return mean (k,) and covariance (k, k) that variables with states 0..n_i may have, one by one.
+
+    Raises ValueError naming the variable whose mean or variance is impossible: a law on whole numbers within
+    0..n has a variance of at most mean * (n - mean), and of at least what the fraction of its mean asks for.
+
+    >>> check_lattice_moments(np.array([2]), np.array([0.5]), [[0.5]])[1].tolist()
+    [[0.5]]
+    """
+    for i in np.flatnonzero((mean <= 0) | (mean >= trials)):
+        raise ValueError(f"mean[{i}] must lie strictly between 0 and trials = {trials[i]}, got {mean[i]}")
+    c = check_array("covariance", covariance, shape=(mean.size, mean.size))
+    variance = c.diagonal()
+    fraction = mean - np.floor(mean)
+    low, high = fraction * (1.0 - fraction), mean * (trials - mean)
+    for i in np.flatnonzero(
+        (variance <= 0) | (variance < low - _SLACK * high) | (variance > high * (1.0 + _SLACK))
+    ):
+        raise ValueError(
+            f"covariance[{i}, {i}] must be positive, and between {low[i]:.8g} and {high[i]:.8g} for a "
+            f"mean of "
+            f"{mean[i]:g} on 0..{trials[i]}, got {variance[i]:g}"
+        )
+    deviation = np.sqrt(variance)
+    for i, j in np.argwhere(np.abs(c - c.T) > _DIAGONAL_TOLERANCE * np.outer(deviation, deviation))[:1]:
+        raise ValueError(
+            f"covariance must be symmetric, but entry ({i}, {j}) is {c[i, j]:.6g} and ({j}, {i}) is "
+            f"{c[j, i]:.6g}"
+        )
+    c = (c + c.T) / 2.0
+    _check_definite(c, -_SLACK)
+    return mean, c

@@ -1,4 +1,4 @@
-"""Heat-bath (Gibbs) simulation of the Ising model on {0,1}^k, all chains at once.
+"""Heat-bath (Gibbs) simulation of laws exp(a.x + x'Bx/2) on {0..n_i}, all chains at once.
 
 Arrays of states are laid out (k, n_chains), so that one site of all chains is one contiguous row.
 """
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dcmaes._validation import FloatArray, IntArray, check_integer
+from dcmaes.distributions._quadratic import Exponent
 
 # Sites per matrix product: larger blocks spend more on the updates within a block, smaller ones more on
 # calls. 8, 16 and 32 are within a third of one another at k = 100 and 1000 with 64 to 1024 chains; 64 and 128
@@ -30,7 +31,7 @@ def _redraw(states: FloatArray, thresholds: FloatArray, local: FloatArray, coupl
 
 
 def sweep(states: FloatArray, uniforms: FloatArray, field: FloatArray, coupling: FloatArray) -> None:
-    """Redraw every site in turn from its law given all others, in place, in every chain.
+    """Redraw every site in {0,1} in turn from its law given all others, in place, in every chain.
 
     Parameters
     ----------
@@ -52,6 +53,42 @@ def sweep(states: FloatArray, uniforms: FloatArray, field: FloatArray, coupling:
         # The field of a whole block by one matrix product; changes within the block are added as they happen.
         local = field[block, np.newaxis] + coupling[block] @ states
         _redraw(states[block], thresholds[block], local, coupling[block, block])
+
+
+def sweep_lattice(states: FloatArray, uniforms: FloatArray, exponent: Exponent) -> None:
+    """Redraw every site in turn from its law given all others, in place, in every chain.
+
+    Site i becomes the least state at which its conditional distribution function exceeds its uniform.
+
+    Parameters
+    ----------
+    states : ndarray of whole numbers, shape (k, n_chains)
+    uniforms : ndarray in [0, 1), shape (k, n_chains)
+    exponent : Exponent
+
+    Examples
+    --------
+    >>> states = np.zeros((1, 3))
+    >>> uniform_law = Exponent(np.array([3]), np.zeros(1), np.zeros((1, 1)))
+    >>> sweep_lattice(states, np.array([[0.1, 0.6, 0.9]]), uniform_law)
+    >>> states.tolist()
+    [[0.0, 2.0, 3.0]]
+    """
+    for i, n in enumerate(exponent.trials):
+        couplings = exponent.quadratic[i].copy()
+        couplings[i] = 0.0
+        weights = np.arange(n + 1)[:, np.newaxis] * (couplings @ states) + exponent.own(i)[:, np.newaxis]
+        sums = np.cumsum(np.exp(weights - weights.max(axis=0)), axis=0)
+        states[i] = np.minimum((sums <= uniforms[i] * sums[-1]).sum(axis=0), n)  # (Y8)
+
+
+def redraw(states: FloatArray, exponent: Exponent, rng: np.random.Generator) -> None:
+    """Do one sweep over all sites of all chains, in place."""
+    uniforms = rng.random(states.shape)
+    if (exponent.trials == 1).all():
+        sweep(states, uniforms, exponent.linear, exponent.quadratic)
+    else:
+        sweep_lattice(states, uniforms, exponent)
 
 
 @dataclass(frozen=True)
@@ -80,7 +117,7 @@ class HeatBathSettings:
 
 @dataclass
 class MixingMonitor:
-    """Collects what the split R-hat of every site needs: the sums of each chain over two halves of the run.
+    """Collects what the split R-hat of every site needs: sums of each chain over two halves of the run.
 
     Examples
     --------
@@ -95,6 +132,7 @@ class MixingMonitor:
     n_sweeps: int
     _n_seen: int = 0
     _sums: list[FloatArray] = field(default_factory=list)
+    _squares: list[FloatArray] = field(default_factory=list)
 
     @property
     def _half(self) -> int:
@@ -104,9 +142,11 @@ class MixingMonitor:
         """Add the states (k, n_chains) after one more sweep."""
         if not self._sums:
             self._sums = [np.zeros(states.shape), np.zeros(states.shape)]
+            self._squares = [np.zeros(states.shape), np.zeros(states.shape)]
         place = self._n_seen - self.first
         if 0 <= place < 2 * self._half:
             self._sums[place // self._half] += states
+            self._squares[place // self._half] += states * states
         self._n_seen += 1
 
     def r_hat(self) -> FloatArray:
@@ -115,7 +155,8 @@ class MixingMonitor:
         means = np.concatenate(self._sums, axis=1) / max(n, 1)
         if n < 2:
             return np.full(means.shape[0], np.nan)
-        within = (means * (1.0 - means)).mean(axis=1) * n / (n - 1)  # x^2 = x: the means give the variances
+        squares = np.concatenate(self._squares, axis=1) / n
+        within = np.maximum(squares - means * means, 0.0).mean(axis=1) * n / (n - 1)
         between = means.var(axis=1, ddof=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.sqrt((n - 1) / n + between / within)  # (I7)
@@ -123,31 +164,37 @@ class MixingMonitor:
 
 
 def simulate(
-    field: FloatArray,
-    coupling: FloatArray,
+    exponent: Exponent,
     n_draws: int,
     settings: HeatBathSettings,
     rng: np.random.Generator,
     monitor: MixingMonitor,
+    start: FloatArray | None = None,
 ) -> Iterator[FloatArray]:
     """Yield `n_draws` times the states (k, n_chains) of all chains, valid until the next one is asked for.
 
-    Chains start at fair coins, which is wider than the law, as R-hat wants it.
+    Chains start at `start`, shape (k, n_chains), or anywhere, all states alike.
 
     >>> settings = HeatBathSettings(n_chains=4)
     >>> monitor = MixingMonitor(settings.burn_in // 2, settings.n_sweeps(2))
-    >>> draws = simulate(np.zeros(3), np.zeros((3, 3)), 2, settings, np.random.default_rng(0), monitor)
+    >>> exponent = Exponent(np.ones(3, dtype=np.int64), np.zeros(3), np.zeros((3, 3)))
+    >>> draws = simulate(exponent, 2, settings, np.random.default_rng(0), monitor)
     >>> [states.shape for states in draws]
     [(3, 4), (3, 4)]
     """
-    shape = (field.size, settings.n_chains)
-    states = np.floor(2.0 * rng.random(shape))
+    states = random_states(exponent, settings.n_chains, rng) if start is None else start
     for number in range(1, settings.n_sweeps(n_draws) + 1):
-        sweep(states, rng.random(shape), field, coupling)
+        redraw(states, exponent, rng)
         monitor.observe(states)
         since = number - settings.burn_in
         if since >= 0 and since % settings.thinning == 0:
             yield states
+
+
+def random_states(exponent: Exponent, n_chains: int, rng: np.random.Generator) -> FloatArray:
+    """Return states drawn from the uniform law, shape (k, n_chains)."""
+    uniforms = rng.random((exponent.trials.size, n_chains))
+    return np.asarray(np.floor((exponent.trials[:, np.newaxis] + 1) * uniforms))
 
 
 @dataclass(frozen=True)
@@ -181,17 +228,23 @@ class HeatBathRun:
 
 
 def run_heat_bath(
-    field: FloatArray, coupling: FloatArray, size: int, settings: HeatBathSettings, rng: np.random.Generator
+    exponent: Exponent,
+    size: int,
+    settings: HeatBathSettings,
+    rng: np.random.Generator,
+    start: FloatArray | None = None,
 ) -> HeatBathRun:
-    """Draw `size` points of the Ising model with this field and coupling for states in {0,1}.
+    """Draw `size` points of the law with this exponent.
 
-    >>> run = run_heat_bath(np.zeros(3), np.zeros((3, 3)), 10, HeatBathSettings(4), np.random.default_rng(0))
+    >>> exponent = Exponent(np.ones(3, dtype=np.int64), np.zeros(3), np.zeros((3, 3)))
+    >>> run = run_heat_bath(exponent, 10, HeatBathSettings(4), np.random.default_rng(0))
     >>> run.samples.shape, run.r_hat.shape
     ((10, 3), (3,))
     """
     n_draws = max(1, -(-size // settings.n_chains))
     monitor = MixingMonitor(settings.burn_in // 2, settings.n_sweeps(n_draws))
-    draws: NDArray[np.int64] = np.empty((n_draws, settings.n_chains, field.size), dtype=np.int64)
-    for i, states in enumerate(simulate(field, coupling, n_draws, settings, rng, monitor)):
+    k = exponent.trials.size
+    draws: NDArray[np.int64] = np.empty((n_draws, settings.n_chains, k), dtype=np.int64)
+    for i, states in enumerate(simulate(exponent, n_draws, settings, rng, monitor, start)):
         draws[i] = states.T
-    return HeatBathRun(draws.reshape(-1, field.size)[:size], monitor.r_hat(), settings)
+    return HeatBathRun(draws.reshape(-1, k)[:size], monitor.r_hat(), settings)

@@ -10,7 +10,7 @@ from scipy import linalg
 
 from dcmaes._validation import FloatArray, check_generator
 from dcmaes.distributions._heat_bath import sweep
-from dcmaes.distributions._ising_table import NotConvergedError, fit_moments
+from dcmaes.distributions._moment_fit import NotConvergedError, fit_binary_moments
 
 # Refinement is stochastic approximation with averaged iterates (Polyak and Juditsky 1992), whose theory wants
 # the exponent between 1/2 and 1. Rates of 0.1 to 0.3 did equally well on random laws of strength 1 to 4 as in
@@ -24,22 +24,23 @@ _REFINE_BURN_IN = 30
 _LARGEST_CHANGE = 1.0
 
 
-def invert_exact(mean: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
+def invert_exact(mean: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return field and coupling with these moments, by enumeration; raise ValueError if there are none.
 
-    >>> field, coupling = invert_exact(np.array([0.5, 0.5]), np.array([[0.5, 0.25], [0.25, 0.5]]))
+    >>> field, coupling = invert_exact(np.array([0.5, 0.5]), np.array([[0.25, 0.0], [0.0, 0.25]]))
     >>> coupling.tolist()
     [[0.0, 0.0], [0.0, 0.0]]
     """
     try:
-        return fit_moments(mean, second)
+        return fit_binary_moments(mean, covariance)
     except NotConvergedError as failure:
-        first, last = np.unravel_index(np.argmax(np.abs(failure.coupling)), second.shape)
+        first, last = np.unravel_index(np.argmax(np.abs(failure.quadratic)), covariance.shape)
         raise ValueError(
-            f"no finite Ising law has these moments: after the search they are off by "
+            f"no Ising law has these moments: after the search they are off by "
             f"{np.abs(failure.mismatch).max():.3g}, with couplings up to "
-            f"{np.abs(failure.coupling).max():.3g}, largest for the pair ({first}, {last}); they are outside "
-            f"what a law on {{0,1}}^k can have, or on its boundary"
+            f"{np.abs(failure.quadratic).max():.3g}, largest for the pair ({first}, {last}); they are "
+            f"outside "
+            f"what a law on {{0,1}}^k can have"
         ) from None
 
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcmaes._validation import FloatArray, IntArray, check_probabilities, readonly
-from dcmaes.distributions._lattice import lattice_pmf, sample_lattice
-from dcmaes.distributions._table import cumulate, entropy
+from dcmaes._validation import FloatArray, check_array, check_probabilities, readonly
+from dcmaes.distributions._law import check_weights
+from dcmaes.distributions._likelihood import maximise_likelihood
+from dcmaes.distributions._univariate import UnivariateLaw, check_counts, check_largest
 
 _BLOCK = 64  # below this size all blocks are convolved at once by array operations, above one pair at a time
 _SMALLEST = float(np.finfo(np.float64).tiny)
 
 
-class PoissonBinomial:
+class PoissonBinomial(UnivariateLaw):
     """Sum of independent Bernoulli variables with success probabilities `p`, on the integers 0..n.
 
     Parameters
@@ -69,33 +71,82 @@ class PoissonBinomial:
         """
         return readonly(_convolve_all(self._p))
 
+    @property
+    def _table(self) -> tuple[int, FloatArray]:
+        return 0, self.probabilities
+
+    @property
+    def parameters(self) -> FloatArray:
+        """The success probabilities, shape (n,)."""
+        return self.p
+
+    def score(self, x: ArrayLike) -> FloatArray:
+        """Return the gradient of the log probability of `x` in `parameters`, shape (*x.shape, n).
+
+        >>> PoissonBinomial([0.25, 0.5]).score([0, 2]).round(4).tolist()
+        [[-1.3333, -2.0], [4.0, 2.0]]
+        """
+        points = check_array("x", x).astype(np.int64)
+        without = np.pad(self._leave_one_out, ((0, 0), (1, 1)))
+        change = (without[:, :-1] - without[:, 1:]).T  # (P4)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(change[points] / self.probabilities[points][..., np.newaxis])
+
     @cached_property
-    def _cumulative(self) -> FloatArray:
-        return cumulate(self.probabilities)
+    def _leave_one_out(self) -> FloatArray:
+        """The laws of the sums without one of the variables, shape (n, n).
 
-    def pmf(self, x: ArrayLike) -> FloatArray | np.float64:
-        """Return the probability of each entry of `x`; 0 off the integers 0..n.
-
-        >>> float(PoissonBinomial([0.25]).pmf(1))
-        0.25
+        Down a balanced tree: what lies outside of a half is what lies outside of the whole, and the other
+        half. All terms are positive, so the tails keep their relative accuracy.
         """
-        return lattice_pmf(x, 0, self.probabilities)
+        result = np.zeros((self.n, self.n))
+        pending = [(0, self.n, np.ones(1))]
+        while pending:
+            start, stop, outside = pending.pop()
+            if stop - start == 1:
+                result[start, : outside.size] = outside
+                continue
+            middle = (start + stop) // 2
+            left, right = (
+                _convolve_all(self._p[part]) for part in (slice(start, middle), slice(middle, stop))
+            )
+            pending += [
+                (start, middle, np.convolve(outside, right)),
+                (middle, stop, np.convolve(outside, left)),
+            ]
+        return result
 
-    def entropy(self) -> float:
-        """Return the Shannon entropy in nats, at most that of the binomial of the same mean (P3).
+    def _key(self) -> tuple[Any, ...]:
+        return (self._p,)
 
-        >>> round(PoissonBinomial([0.5]).entropy(), 6)
-        0.693147
+    @classmethod
+    def fit(cls, data: ArrayLike, weights: ArrayLike | None = None, *, n: int | None = None) -> Self:
+        """Fit the success probabilities by maximum likelihood.
+
+        They are determined up to their order, and only as far as the data show that the law is narrower than
+        the binomial of its mean; they are returned in falling order.
+
+        Parameters
+        ----------
+        data : array_like of whole numbers, shape (N,)
+        weights : array_like, shape (N,), optional
+            How often each counts; 1 by default.
+        n : int, optional
+            Number of trials; by default the largest value seen.
+
+        Examples
+        --------
+        >>> PoissonBinomial.fit([0, 1, 2], weights=[0.375, 0.5, 0.125]).p.round(4)
+        array([0.5 , 0.25])
         """
-        return entropy(self.probabilities)
-
-    def sample(self, size: int | tuple[int, ...] | None, rng: np.random.Generator) -> IntArray:
-        """Draw an int64 array of shape `size` (None: a single value) by inverting the distribution function.
-
-        >>> PoissonBinomial([1.0, 1.0]).sample(3, np.random.default_rng(0))
-        array([2, 2, 2])
-        """
-        return sample_lattice(0, self._cumulative, size, rng)
+        values = check_counts(data)
+        counts = check_weights(weights, len(values))
+        n = check_largest(n, values)
+        check_counts(values, n)
+        share = float(counts @ values / counts.sum()) / n
+        start = np.clip(share + 0.3 * np.linspace(1.0, -1.0, n) * min(share, 1.0 - share), 1e-3, 1.0 - 1e-3)
+        found = maximise_likelihood(cls, start, values, counts, bounds=[(0.0, 1.0)] * n)
+        return cls(np.sort(found)[::-1])
 
 
 def _convolve_all(p: FloatArray) -> FloatArray:

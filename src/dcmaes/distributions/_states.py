@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcmaes._validation import FloatArray, IntArray, check_array, check_integer
 
+_LARGEST_SIZE = 2**40  # points of one draw: beyond what memory can hold
+
 
 def enumerate_states(dimension: int) -> NDArray[np.int8]:
     """Return all states of {0,1}^k, shape (2^k, k), in the C order of a table of shape (2,)*k.
@@ -17,17 +19,18 @@ def enumerate_states(dimension: int) -> NDArray[np.int8]:
     >>> enumerate_states(2).tolist()
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
-    return states_of_index(np.arange(2**dimension), dimension).astype(np.int8)
+    return states_of_index(np.arange(2**dimension), (2,) * dimension).astype(np.int8)
 
 
-def states_of_index(index: IntArray, dimension: int) -> IntArray:
-    """Return the states of {0,1}^k at flat positions `index`, shape (*index.shape, k).
+def states_of_index(index: IntArray, shape: tuple[int, ...]) -> IntArray:
+    """Return the states at flat positions `index` of a table of that shape, shape (*index.shape, k).
 
-    >>> states_of_index(np.array([1, 2]), 2).tolist()
+    >>> states_of_index(np.array([1, 2]), (2, 2)).tolist()
     [[0, 1], [1, 0]]
     """
-    shifts = np.arange(dimension - 1, -1, -1)
-    return (index[..., np.newaxis] >> shifts) & 1
+    if shape == (2,) * len(shape):  # bits, as numpy has no more than 32 or 64 axes
+        return (index[..., np.newaxis] >> np.arange(len(shape) - 1, -1, -1)) & 1
+    return np.stack(np.unravel_index(index, shape), axis=-1).astype(np.int64, copy=False)
 
 
 def check_points(name: str, x: ArrayLike, dimension: int) -> FloatArray:
@@ -66,9 +69,11 @@ def check_size(size: Any) -> tuple[int, ...]:
     """
     if size is None:
         return ()
-    if isinstance(size, tuple):
-        return tuple(check_integer("size", n, low=0) for n in size)
-    return (check_integer("size", size, low=0),)
+    given = size if isinstance(size, tuple) else (size,)
+    shape = tuple(check_integer("size", n, low=0) for n in given)
+    if math.prod(shape) > _LARGEST_SIZE:
+        raise ValueError(f"size must ask for at most {_LARGEST_SIZE} points, got {size}")
+    return shape
 
 
 def check_indices(name: str, indices: Any, dimension: int) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Sums over the subset lattice, in place along the axes of a (2,)*k table: O(k 2^k) instead of O(4^k).
+"""Sums over the subset lattice, in place along the axes of a (2,)*k table: O(k 2^k) instead of O(3^k).
 
 A subset A of {0..k-1} is the cell whose index is 1 exactly at the members of A.
 """

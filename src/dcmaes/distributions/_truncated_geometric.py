@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from dcmaes._validation import FloatArray, IntArray, check_array, check_generator, check_integer, check_number
+from dcmaes._validation import (
+    FloatArray,
+    IntArray,
+    check_array,
+    check_generator,
+    check_integer,
+    check_number,
+    check_probabilities,
+    readonly,
+)
+from dcmaes.distributions._law import ExponentialLaw, check_weights
 from dcmaes.distributions._states import check_size
+from dcmaes.distributions._univariate import LARGEST_TRIALS, UnivariateLaw, check_counts, check_largest
 
 _MAX_STEPS = 200
 # B_2k / (2k)! for k = 1..12, the coefficients of x^(2k-1) in 1/(e^x - 1) - 1/x + 1/2; the rest is below 1e-19
@@ -19,7 +31,7 @@ _ORDERS = np.arange(1, 13)
 _SERIES = -2.0 * (-1.0) ** _ORDERS * special.zeta(2 * _ORDERS) / (2 * np.pi) ** (2 * _ORDERS)
 
 
-class TruncatedGeometric:
+class TruncatedGeometric(UnivariateLaw, ExponentialLaw):
     """Probabilities proportional to ``rho**i`` on the integers i = 0..n.
 
     Of all laws on 0..n with its mean, this one has the largest entropy.
@@ -41,7 +53,7 @@ class TruncatedGeometric:
     """
 
     def __init__(self, n: int, rho: float) -> None:
-        self._n = check_integer("n", n, low=1)
+        self._n = check_integer("n", n, low=1, high=LARGEST_TRIALS)
         ratio = check_number("rho", rho)
         if ratio <= 0:
             raise ValueError(f"rho must be positive, got {ratio}")
@@ -65,7 +77,7 @@ class TruncatedGeometric:
         >>> round(TruncatedGeometric.from_mean(1_000_000, 3.0).mean, 9)
         3.0
         """
-        n = check_integer("n", n, low=1)
+        n = check_integer("n", n, low=1, high=LARGEST_TRIALS)
         mean = check_number("mean", mean)
         if not 0 < mean < n:
             raise ValueError(f"mean must lie strictly between 0 and n = {n}, got {mean}")
@@ -74,6 +86,34 @@ class TruncatedGeometric:
         # (G6): the law of n - i has the inverse ratio, so only means up to n/2 are solved for.
         law._log_rho = -_solve_decay(n, mean) if mean <= n / 2 else _solve_decay(n, n - mean)
         return law
+
+    @classmethod
+    def fit(cls, data: ArrayLike, weights: ArrayLike | None = None, *, n: int | None = None) -> Self:
+        """Return the law of maximum likelihood, which is that of the mean of the data.
+
+        Parameters
+        ----------
+        data : array_like of whole numbers, shape (N,)
+        weights : array_like, shape (N,), optional
+            How often each counts; 1 by default.
+        n : int, optional
+            Largest value of the law; by default the largest seen.
+
+        Raises
+        ------
+        ValueError
+            If all of the data are 0 or all are n: then rho would be 0 or infinite.
+
+        Examples
+        --------
+        >>> round(TruncatedGeometric.fit([0, 1, 0, 3], n=5).mean, 12)
+        1.0
+        """
+        values = check_counts(data)
+        counts = check_weights(weights, len(values))
+        largest = check_largest(n, values)
+        check_counts(values, largest)
+        return cls.from_mean(largest, float(counts @ values / counts.sum()))
 
     def __repr__(self) -> str:
         return f"TruncatedGeometric(n={self._n}, rho={self.rho!r})"
@@ -104,17 +144,97 @@ class TruncatedGeometric:
         """Variance."""
         return _variance(self._n, abs(self._log_rho))
 
-    def pmf(self, x: ArrayLike) -> FloatArray | np.float64:
-        """Return the probability of each entry of `x`; 0 off the integers 0..n.
+    @property
+    def support(self) -> IntArray:
+        """The values 0..n."""
+        return readonly(np.arange(self._n + 1))
 
-        >>> float(TruncatedGeometric(4, 1.0).pmf(3))
-        0.2
-        """
+    @cached_property
+    def _table(self) -> tuple[int, FloatArray]:
+        return 0, np.asarray(self.pmf(np.arange(self._n + 1)))
+
+    @property
+    def parameters(self) -> FloatArray:
+        """The logarithm of rho, shape (1,)."""
+        return np.array([self._log_rho])
+
+    def statistics(self, x: ArrayLike) -> FloatArray:
+        """Return the entries of `x` with one more axis of length 1: the statistic is the value itself."""
+        return check_array("x", x)[..., np.newaxis]
+
+    @property
+    def mean_statistics(self) -> FloatArray:
+        """The mean, shape (1,)."""
+        return np.array([self.mean])
+
+    @property
+    def log_partition(self) -> float:
+        """Logarithm of the sum of rho**i over 0..n."""
+        decay = abs(self._log_rho)
+        return _log_partition(self._n, decay) + max(self._log_rho, 0.0) * self._n
+
+    def _key(self) -> tuple[Any, ...]:
+        return self._n, self._log_rho
+
+    def log_pmf(self, x: ArrayLike) -> FloatArray | np.float64:
+        """Return the log probability of each entry of `x`; -inf off the integers 0..n."""
         points = check_array("x", x)
         inside = (points >= 0) & (points <= self._n) & (points == np.floor(points))
         steps = np.where(inside, points if self._log_rho <= 0 else self._n - points, 0.0)
         decay = abs(self._log_rho)
-        return np.where(inside, np.exp(-decay * steps - _log_partition(self._n, decay)), 0.0)[()]  # (G1)
+        return np.where(inside, -decay * steps - _log_partition(self._n, decay), -np.inf)[()]  # (G1)
+
+    def pmf(self, x: ArrayLike) -> FloatArray | np.float64:
+        """Return the probability of each entry of `x`; 0 off the integers 0..n.
+
+        >>> round(float(TruncatedGeometric(4, 1.0).pmf(3)), 12)
+        0.2
+        """
+        return np.exp(self.log_pmf(x))
+
+    def cdf(self, x: ArrayLike) -> FloatArray | np.float64:
+        """Return P(X <= x) for each entry of `x`, any real numbers."""
+        below = np.clip(np.floor(check_array("x", x)) + 1.0, 0.0, self._n + 1.0)
+        return self._head(below) if self._log_rho <= 0 else self._tail(self._n + 1.0 - below)
+
+    def sf(self, x: ArrayLike) -> FloatArray | np.float64:
+        """Return P(X > x) for each entry of `x`, with the digits of small probabilities."""
+        below = np.clip(np.floor(check_array("x", x)) + 1.0, 0.0, self._n + 1.0)
+        return self._tail(below) if self._log_rho <= 0 else self._head(self._n + 1.0 - below)
+
+    def _head(self, count: FloatArray) -> FloatArray | np.float64:
+        """Return the probability of the `count` likelier values at one end."""
+        decay, states = abs(self._log_rho), self._n + 1.0
+        if decay == 0:
+            return (count / states)[()]
+        return (np.expm1(-decay * count) / math.expm1(-decay * states))[()]
+
+    def _tail(self, count: FloatArray) -> FloatArray | np.float64:
+        """Return the probability of all values but the `count` likelier ones at one end."""
+        decay, states = abs(self._log_rho), self._n + 1.0
+        if decay == 0:
+            return ((states - count) / states)[()]
+        return (np.exp(-decay * count) * np.expm1(-decay * (states - count)) / math.expm1(-decay * states))[
+            ()
+        ]
+
+    def ppf(self, q: ArrayLike) -> IntArray | np.int64:
+        """Return the least value whose distribution function is at least each entry of `q`, in [0, 1]."""
+        levels = check_probabilities("q", q)
+        if self._log_rho == 0:
+            guess = np.ceil(levels * (self._n + 1)) - 1.0
+        elif self._log_rho < 0:
+            guess = (
+                np.ceil(np.log1p(levels * math.expm1(self._log_rho * (self._n + 1))) / self._log_rho) - 1.0
+            )
+        else:
+            rest = np.log1p((1.0 - levels) * math.expm1(-self._log_rho * (self._n + 1))) / -self._log_rho
+            guess = np.ceil(self._n + 1 - rest) - 1.0
+        guess = np.clip(np.nan_to_num(guess, posinf=self._n), 0.0, self._n)
+        # The formula may be off by one from rounding: cdf decides.
+        guess = np.where(np.asarray(self.cdf(guess - 1.0)) >= levels, np.maximum(guess - 1.0, 0.0), guess)
+        guess = np.where(np.asarray(self.cdf(guess)) < levels, np.minimum(guess + 1.0, self._n), guess)
+        return guess.astype(np.int64)[()]
 
     def entropy(self) -> float:
         """Return the Shannon entropy in nats.
@@ -146,6 +266,8 @@ def _log_partition(n: int, decay: float) -> float:
     """Return the log of the sum of exp(-decay i) over 0..n, decay >= 0."""
     if decay == 0:
         return math.log(n + 1)
+    if decay > 1:  # the first state has nearly all the mass: what the others add keeps its digits
+        return math.log1p(-math.exp(-decay * (n + 1))) - math.log1p(-math.exp(-decay))  # (G2)
     return math.log(math.expm1(-decay * (n + 1)) / math.expm1(-decay))  # (G2)
 
 

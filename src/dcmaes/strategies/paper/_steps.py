@@ -72,6 +72,23 @@ class BinomialSteps:
         covariance = self.correlation[np.ix_(few, few)] * np.outer(deviation, deviation)
         return MultivariateBinomial.from_moments(trials, trials * p, covariance)  # (A4)
 
+    @cached_property
+    def delivered(self) -> FloatArray:
+        """The covariance of what `sample` draws, shape (k, k).
+
+        Variables of few trials and of many are drawn independently of one another, and either may have been
+        repaired.
+        """
+        is_many = self.trials > LARGEST_SUM
+        result: FloatArray = np.zeros(self.correlation.shape)
+        if self.sums is not None:
+            result[np.ix_(~is_many, ~is_many)] = self.sums.covariance
+        if is_many.any():
+            factor = self._quantile_factor(np.flatnonzero(is_many))
+            deviation = np.sqrt(self.variance[is_many])
+            result[np.ix_(is_many, is_many)] = factor @ factor.T * np.outer(deviation, deviation)
+        return result
+
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw `n` vectors, whole numbers, shape (n, k)."""
         is_many = self.trials > LARGEST_SUM
@@ -84,12 +101,15 @@ class BinomialSteps:
 
     def _sample_quantiles(self, many: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw variables of many trials: binomial quantiles of correlated normals (A5)."""
-        values, vectors = np.linalg.eigh(self.correlation[np.ix_(many, many)])
-        factor = vectors * np.sqrt(np.maximum(values, 0.0))
-        # Bounds met pair by pair may leave no correlation matrix: rows of length one make it one again.
-        factor /= np.linalg.norm(factor, axis=1, keepdims=True)
-        normals = rng.standard_normal((n, len(many))) @ factor.T
+        normals = rng.standard_normal((n, len(many))) @ self._quantile_factor(many).T
         trials = self.trials[many].astype(np.float64)
         quantiles = np.ceil(bdtrik(ndtr(normals), trials, self.p[many]))
         result: FloatArray = np.clip(np.nan_to_num(quantiles), 0.0, trials)
         return result
+
+    def _quantile_factor(self, many: IntArray) -> FloatArray:
+        """Return a factor of the correlation of the normals behind the variables of many trials."""
+        values, vectors = np.linalg.eigh(self.correlation[np.ix_(many, many)])
+        factor: FloatArray = vectors * np.sqrt(np.maximum(values, 0.0))
+        # Bounds met pair by pair may leave no correlation matrix: rows of length one make it one again.
+        return np.asarray(factor / np.linalg.norm(factor, axis=1, keepdims=True))

@@ -141,20 +141,21 @@ class Paper:
         return None
 
     def summary(self, state: PaperState) -> Summary:
-        """Return the present search distribution; probabilities are exact, wrapping included."""
+        """Return the present search distribution as drawn; only probabilities include wrapping."""
         sites, free, steps = state.sites, state.free, state.steps
         d = sites.dimension
         mean, deviation = np.zeros(d), np.zeros(d)
         mean[free] = state.mean
         fraction = (state.mean - steps.mean) % 1.0
-        deviation[free] = np.sqrt(steps.variance + fraction * (1 - fraction))
+        drawn = np.sqrt(steps.variance + fraction * (1 - fraction))
+        deviation[free] = drawn
         u = sites.coordinate(mean)
         deviation *= sites.spacing(u)
         probabilities = [np.ones(1) for _ in range(d)]
         for i, m, v in zip(free, state.mean, steps.variance, strict=True):
             probabilities[i] = _probabilities(int(sites.n_states[i]), float(m), float(v))
         correlation = np.eye(d)
-        correlation[np.ix_(free, free)] = steps.correlation
+        correlation[np.ix_(free, free)] = _correlation(steps.delivered, drawn)
         return Summary(u, deviation, tuple(probabilities), correlation, float(np.sqrt((deviation**2).mean())))
 
     def interactions(self, state: PaperState) -> FloatArray:
@@ -177,6 +178,14 @@ class Paper:
     def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> PaperState:
         """Return the state that `state_to_dict` described."""
         return decode(PaperState, data, sites)
+
+
+def _correlation(covariance: FloatArray, deviation: FloatArray) -> FloatArray:
+    """Return the correlations of steps with this covariance before rounding, and this deviation after it."""
+    scale = np.outer(deviation, deviation)
+    result: FloatArray = np.divide(covariance, scale, out=np.zeros_like(scale), where=scale > 0)
+    np.fill_diagonal(result, 1.0)
+    return result
 
 
 def _probabilities(n_states: int, mean: float, variance: float) -> FloatArray:

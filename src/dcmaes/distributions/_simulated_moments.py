@@ -1,4 +1,4 @@
-"""Mean and covariance of an Ising model by simulation, with their standard errors."""
+"""Mean and covariance of a law exp(a.x + x'Bx/2) by simulation, with their standard errors."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from dcmaes._validation import FloatArray, readonly
 from dcmaes.distributions._heat_bath import HeatBathSettings, MixingMonitor, simulate
+from dcmaes.distributions._quadratic import Exponent
 
 # Groups of chains whose scatter gives the standard errors: those are then known to about a fifth.
 _GROUPS = 16
@@ -16,7 +17,7 @@ _GROUPS = 16
 
 @dataclass(frozen=True)
 class MomentEstimate:
-    """Mean and covariance of {0,1} variables, with what is known of their errors.
+    """Mean and covariance of some variables, with what is known of their errors.
 
     Attributes
     ----------
@@ -50,26 +51,28 @@ class MomentEstimate:
 
 
 def estimate_moments(
-    field: FloatArray,
-    coupling: FloatArray,
+    exponent: Exponent,
     n_draws: int,
     settings: HeatBathSettings,
     rng: np.random.Generator,
+    start: FloatArray | None = None,
 ) -> MomentEstimate:
-    """Estimate the moments of the Ising model with this field and coupling for states in {0,1}.
+    """Estimate the moments of the law with this exponent.
 
     >>> settings = HeatBathSettings(n_chains=64)
-    >>> estimate_moments(np.zeros(2), np.zeros((2, 2)), 50, settings, np.random.default_rng(0)).mean.round(1)
+    >>> exponent = Exponent(np.ones(2, dtype=np.int64), np.zeros(2), np.zeros((2, 2)))
+    >>> estimate_moments(exponent, 50, settings, np.random.default_rng(0)).mean.round(1)
     array([0.5, 0.5])
     """
+    k = exponent.trials.size
     if settings.n_chains < _GROUPS:
         raise ValueError(f"n_chains must be at least {_GROUPS} to tell the error, got {settings.n_chains}")
     groups = [slice(group, None, _GROUPS) for group in range(_GROUPS)]
     sizes = np.array([len(range(settings.n_chains)[group]) for group in groups]) * n_draws
-    first = np.zeros((_GROUPS, field.size))
-    second = np.zeros((_GROUPS, field.size, field.size))
+    first = np.zeros((_GROUPS, k))
+    second = np.zeros((_GROUPS, k, k))
     monitor = MixingMonitor(settings.burn_in // 2, settings.n_sweeps(n_draws))
-    for states in simulate(field, coupling, n_draws, settings, rng, monitor):
+    for states in simulate(exponent, n_draws, settings, rng, monitor, start):
         for number, group in enumerate(groups):
             part = states[:, group]
             first[number] += part.sum(axis=1)
@@ -84,7 +87,6 @@ def estimate_moments(
     second -= mean * first[:, :, np.newaxis]
     second += np.outer(mean, mean)
     covariance = np.tensordot(weights, second, axes=1)
-    np.fill_diagonal(covariance, mean * (1.0 - mean))
     return MomentEstimate(
         mean=readonly(mean),
         covariance=readonly(covariance),

@@ -1,0 +1,125 @@
+"""Population annealing: a population led from independent variables to a law exp(a.x + x'Bx/2).
+
+The couplings are turned on by degrees; after each the population is weighted, resampled and moved by the heat
+bath (Hukushima and Iba 2003). Wells keep the share of the population that is due to them, which chains that
+start anywhere do not find out, and the weights estimate the log partition function.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from dcmaes._validation import FloatArray, IntArray
+from dcmaes.distributions._heat_bath import redraw
+from dcmaes.distributions._quadratic import Exponent
+
+GROUPS = 16  # independent populations, whose scatter gives the standard error
+_KEPT = 0.8  # share of the population that the next degree leaves effective
+_MAX_STEPS = 1000
+_MEAN_FIELD_ROUNDS = 20
+
+
+class AnnealedPopulation(NamedTuple):
+    """States drawn from a law, and its log partition function with a standard error."""
+
+    states: FloatArray  # (k, n_chains)
+    log_partition: float
+    error: float
+
+
+def anneal(
+    exponent: Exponent, n_chains: int, rng: np.random.Generator, n_sweeps: int = 1
+) -> AnnealedPopulation:
+    """Lead `n_chains` chains, in groups, from independent variables to the law.
+
+    >>> exponent = Exponent(np.ones(3, dtype=np.int64), np.zeros(3), np.zeros((3, 3)))
+    >>> population = anneal(exponent, 64, np.random.default_rng(0))
+    >>> round(float(population.log_partition / np.log(2)), 12), population.error
+    (3.0, 0.0)
+    """
+    n_groups = min(GROUPS, n_chains)
+    group = np.arange(n_chains) % n_groups
+    pull = exponent.quadratic - np.diag(exponent.quadratic.diagonal())
+    centre = _mean_field(exponent, pull)
+    independent = Exponent(exponent.trials, exponent.linear + pull @ centre, exponent.quadratic - pull)
+    states, start = _sample_independent(independent, n_chains, rng)
+    log_means = np.full(n_groups, start)
+    degree = 0.0
+    for _ in range(_MAX_STEPS):
+        gain = 0.5 * ((pull @ states) * states).sum(axis=0) - (pull @ centre) @ states
+        step = _next_step(gain, 1.0 - degree)
+        degree = 1.0 if step >= 1.0 - degree else degree + step
+        states = _resample(states, step * gain, group, log_means, rng)  # (Y9)
+        at = Exponent(
+            exponent.trials,
+            exponent.linear + (1.0 - degree) * (pull @ centre),
+            exponent.quadratic - (1.0 - degree) * pull,
+        )
+        for _ in range(n_sweeps):
+            redraw(states, at, rng)
+        if degree == 1.0:
+            break
+    top = float(log_means.max())
+    shares = np.exp(log_means - top)
+    error = float(shares.std(ddof=1) / shares.mean() / np.sqrt(n_groups)) if n_groups > 1 else np.inf
+    return AnnealedPopulation(states, top + float(np.log(shares.mean())), error)
+
+
+def _mean_field(exponent: Exponent, pull: FloatArray) -> FloatArray:
+    """Return expectations that nearly agree with one another when variables only feel each other's."""
+    centre = exponent.trials / 2.0
+    for _ in range(_MEAN_FIELD_ROUNDS):
+        for i, n in enumerate(exponent.trials):
+            weights = exponent.own(i) + np.arange(n + 1) * (pull[i] @ centre)
+            centre[i] = 0.5 * centre[i] + 0.5 * float(special.softmax(weights) @ np.arange(n + 1))
+    return centre
+
+
+def _sample_independent(exponent: Exponent, n: int, rng: np.random.Generator) -> tuple[FloatArray, float]:
+    """Return states (k, n) of independent variables and their log partition function."""
+    states = np.empty((exponent.trials.size, n))
+    total = 0.0
+    for i in range(exponent.trials.size):
+        weights = exponent.own(i)
+        total += float(special.logsumexp(weights))
+        states[i] = rng.choice(weights.size, size=n, p=special.softmax(weights))
+    return states, total
+
+
+def _next_step(gain: FloatArray, rest: float) -> float:
+    """Return how far to go so that the share `_KEPT` of the population stays effective."""
+
+    def effective(step: float) -> float:
+        weights = special.softmax(step * gain)
+        return float(1.0 / (weights @ weights) / gain.size)
+
+    if effective(rest) >= _KEPT:
+        return rest
+    low, high = 0.0, rest
+    for _ in range(50):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if effective(middle) >= _KEPT else (low, middle)
+    return max(low, 1e-6)
+
+
+def _resample(
+    states: FloatArray,
+    log_weights: FloatArray,
+    group: IntArray,
+    log_means: FloatArray,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return states drawn by weight within each group, adding the log mean weights to `log_means`."""
+    chosen = np.empty(states.shape[1], dtype=np.int64)
+    for number in range(log_means.size):
+        members = np.flatnonzero(group == number)
+        own = log_weights[members]
+        log_means[number] += float(special.logsumexp(own)) - np.log(members.size)
+        # Systematic resampling: one uniform number for all members, the least scatter.
+        levels = (rng.random() + np.arange(members.size)) / members.size
+        places = np.searchsorted(np.cumsum(special.softmax(own)), levels)
+        chosen[members] = members[np.minimum(places, members.size - 1)]
+    return states[:, chosen]
