@@ -19,7 +19,6 @@ from dcmaes.distributions._quadratic import Exponent
 GROUPS = 16  # independent populations, whose scatter gives the standard error
 _KEPT = 0.8  # share of the population that the next degree leaves effective
 _MAX_STEPS = 1000
-_MEAN_FIELD_ROUNDS = 20
 
 
 class AnnealedPopulation(NamedTuple):
@@ -43,7 +42,7 @@ def anneal(
     n_groups = min(GROUPS, n_chains)
     group = np.arange(n_chains) % n_groups
     pull = exponent.quadratic - np.diag(exponent.quadratic.diagonal())
-    centre = _mean_field(exponent, pull)
+    centre = exponent.trials / 2.0  # feels no well more than another
     independent = Exponent(exponent.trials, exponent.linear + pull @ centre, exponent.quadratic - pull)
     states, start = _sample_independent(independent, n_chains, rng)
     log_means = np.full(n_groups, start)
@@ -66,16 +65,6 @@ def anneal(
     shares = np.exp(log_means - top)
     error = float(shares.std(ddof=1) / shares.mean() / np.sqrt(n_groups)) if n_groups > 1 else np.inf
     return AnnealedPopulation(states, top + float(np.log(shares.mean())), error)
-
-
-def _mean_field(exponent: Exponent, pull: FloatArray) -> FloatArray:
-    """Return expectations that nearly agree with one another when variables only feel each other's."""
-    centre = exponent.trials / 2.0
-    for _ in range(_MEAN_FIELD_ROUNDS):
-        for i, n in enumerate(exponent.trials):
-            weights = exponent.own(i) + np.arange(n + 1) * (pull[i] @ centre)
-            centre[i] = 0.5 * centre[i] + 0.5 * float(special.softmax(weights) @ np.arange(n + 1))
-    return centre
 
 
 def _sample_independent(exponent: Exponent, n: int, rng: np.random.Generator) -> tuple[FloatArray, float]:

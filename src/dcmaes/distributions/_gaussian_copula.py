@@ -293,7 +293,7 @@ def _survival(name: str, margin: Any) -> FloatArray:
     table = check_pmf(name, margin, shape=(None,))
     if table.size < 2:
         raise ValueError(f"{name} must give the probabilities of two or more states, got {table.size}")
-    return np.cumsum(table[:0:-1])[::-1]
+    return np.minimum(np.cumsum(table[:0:-1])[::-1], 1.0)
 
 
 def _survival_of_law(name: str, law: Any) -> FloatArray:
@@ -309,7 +309,7 @@ def _survival_of_law(name: str, law: Any) -> FloatArray:
             f"{name} must have fewer than {_MAX_STATES} states, got {law!r} with values up to {last:g}"
         )
     table = np.asarray(law.pmf(np.arange(max(1, int(last)) + 1)), dtype=np.float64)
-    return np.asarray(np.cumsum(table[:0:-1])[::-1] / table.sum())
+    return np.asarray(np.minimum(np.cumsum(table[:0:-1])[::-1] / table.sum(), 1.0))
 
 
 def _check_correlation(correlation: ArrayLike, dimension: int) -> FloatArray:

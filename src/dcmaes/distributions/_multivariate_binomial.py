@@ -391,7 +391,7 @@ def _binomial_survival(n: int, p: float) -> FloatArray:
     first, table = binomial_table(n, p)
     whole = np.zeros(n + 1)
     whole[first : first + table.size] = table
-    return np.cumsum(whole[:0:-1])[::-1]
+    return np.minimum(np.cumsum(whole[:0:-1])[::-1], 1.0)
 
 
 def _accelerate(step: Any, table: FloatArray) -> FloatArray:

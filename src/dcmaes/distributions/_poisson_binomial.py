@@ -20,6 +20,8 @@ _SMALLEST = float(np.finfo(np.float64).tiny)
 class PoissonBinomial(UnivariateLaw):
     """Sum of independent Bernoulli variables with success probabilities `p`, on the integers 0..n.
 
+    Its entropy is at most that of the binomial of the same mean (P3).
+
     Parameters
     ----------
     p : array_like, shape (n,)

@@ -22,7 +22,9 @@ def log_weights(trials: IntArray, linear: FloatArray, quadratic: FloatArray) -> 
         for j in reversed(range(i + 1, len(shape))):
             slope = np.add.outer(quadratic[i, j] * np.arange(shape[j]), slope).reshape(-1)
         x = np.arange(shape[i])[:, np.newaxis]
-        table = (table + x * slope + 0.5 * quadratic[i, i] * x**2).reshape(-1)  # (Y1)
+        table = (table + x * slope + 0.5 * quadratic[i, i] * x**2).reshape(
+            -1
+        )  # (Y1), and (I1) for two states
     return table.reshape(shape)
 
 
