@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dcmaes as dc
+from dcmaes._html import value_text
 from dcmaes.report import (
     Band,
     Heat,
@@ -18,7 +19,7 @@ from dcmaes.report import (
     marginals_data,
     timeline_data,
 )
-from dcmaes.report._labels import axis_position, axis_ticks, number_text, state_labels, value_text
+from dcmaes.report._labels import axis_position, axis_ticks, number_text, state_labels
 from dcmaes.report._payload import payload
 from dcmaes.report._run import read_run
 

@@ -9,11 +9,15 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from dcmaes._html import html_table, value_text
 from dcmaes._validation import FloatArray, IntArray, readonly
 from dcmaes.optimizer._archive import Archive, Status
 from dcmaes.space import Space
 
 _BLOCK = 1024
+# How much a notebook shows.
+_MOST_ROWS = 10
+_MOST_COLUMNS = 12
 _STATUSES = np.array([status.name.lower() for status in Status])
 
 
@@ -113,6 +117,21 @@ class History(Sequence[Record]):
 
     def __repr__(self) -> str:
         return f"<History of {self._n} evaluations>"
+
+    def _repr_html_(self) -> str:
+        columns = column_names(self._space)[:_MOST_COLUMNS]
+        n_hidden = self._space.dimension - len(columns)
+        header = ["id", *columns, *(["…"] if n_hidden else []), "value", "violation", "status"]
+        n_shown = min(self._n, _MOST_ROWS)
+        shown = [*range(n_shown - n_shown // 2), *range(self._n - n_shown // 2, self._n)]
+        rows: list[list[Any]] = []
+        for index, record in zip(shown, (self[i] for i in shown), strict=True):
+            if rows and index > shown[len(rows) - 1] + 1:
+                rows.append(["…"] * len(header))
+            point = [value_text(record.point[name]) for name in self._space.names[: len(columns)]]
+            rest = [f"{n_hidden} more"] if n_hidden else []
+            rows.append([record.id, *point, *rest, record.value, record.violation, record.status])
+        return html_table(f"{self._n} evaluations", header, rows)
 
     @property
     def ids(self) -> IntArray:

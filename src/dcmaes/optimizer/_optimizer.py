@@ -293,6 +293,15 @@ class Optimizer:
             if self._store is not None:
                 self._store.close(self._run, not self._is_broken, self._own_time)
 
+    def __repr__(self) -> str:
+        with self._lock:
+            run, best = self._run, self.best
+            told = f"{run.n_told} of {self.budget} evaluations told, {len(self.pending)} out"
+            found = "nothing found yet" if best is None else f"best value {best.value:.6g}"
+            over = "" if run.stop is None else f"; over: {run.stop.message}"
+            search = f"{self.space.dimension} variables by {run.strategy.name}"
+            return f"<Optimizer of {search}: {told}, {found}{over}>"
+
     def __enter__(self) -> Optimizer:
         return self
 

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dcmaes._html import html_table, value_text
 from dcmaes._threads import single_thread
 from dcmaes._validation import IntArray
 from dcmaes.optimizer._distribution import Distribution
-from dcmaes.optimizer._history import History
+from dcmaes.optimizer._history import History, column_names
 from dcmaes.optimizer._noise import Noise
 from dcmaes.optimizer._stopping import StopReason
 from dcmaes.space import Space
@@ -181,15 +182,27 @@ class Result:
         return f"{spread}; fun is the mean of {noise.n_evaluations}, +/- {noise.error:.3g}"
 
     def __repr__(self) -> str:
-        lines = [
-            f"       fun: {self.fun:.10g}"
-            + ("" if self.violation <= 0.0 else f" (violation {self.violation:.3g})"),
-            f"         x: {self.x!r}",
-            f"      nfev: {self.nfev} ({self.n_failures} failed)",
-            f"   success: {self.success}",
-            f"   message: {self.message}",
-            *([] if self.noise is None else [f"     noise: {self._describe_noise(self.noise)}"]),
-            f"  strategy: {self.strategy}, {self.n_restarts} restarts",
-            f"      time: {self.objective_time:.3g} s objective, {self.optimizer_time:.3g} s optimizer",
+        return "\n".join(f"{name:>10}: {text}" for name, text in self._lines())
+
+    def _repr_html_(self) -> str:
+        lines = [line for line in self._lines() if line[0] != "x"]
+        result = html_table("Result", [], lines)
+        if self.x is None:
+            return result
+        names = zip(column_names(self._space), self._space.names, strict=True)
+        pairs = [(column, value_text(self.x[name])) for column, name in names]
+        return result + html_table("Best point", ["variable", "value"], pairs)
+
+    def _lines(self) -> list[tuple[str, str]]:
+        violation = "" if self.violation <= 0.0 else f" (violation {self.violation:.3g})"
+        noise = [] if self.noise is None else [("noise", self._describe_noise(self.noise))]
+        return [
+            ("fun", f"{self.fun:.10g}{violation}"),
+            ("x", f"{self.x!r}"),
+            ("nfev", f"{self.nfev} ({self.n_failures} failed)"),
+            ("success", f"{self.success}"),
+            ("message", self.message),
+            *noise,
+            ("strategy", f"{self.strategy}, {self.n_restarts} restarts"),
+            ("time", f"{self.objective_time:.3g} s objective, {self.optimizer_time:.3g} s optimizer"),
         ]
-        return "\n".join(lines)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from dcmaes._html import value_text
 from dcmaes._validation import FloatArray
 from dcmaes.space import Scale, Space
 
-_LONGEST = 40
 _MOST_TICKS = 5
 
 
@@ -32,22 +32,6 @@ def number_text(value: float) -> str:
     if value == round(value) and abs(value) < 1e15:
         return str(round(value))
     return f"{value:.4g}"
-
-
-def value_text(value: Any) -> str:
-    """Write a value of a variable in one short line.
-
-    >>> value_text("relu"), value_text(True), value_text(0.30000000000000004), value_text((1, 2))
-    ('relu', 'True', '0.3', '(1, 2)')
-    """
-    if isinstance(value, str):
-        text = value
-    elif isinstance(value, (float, np.floating)):
-        text = f"{value:.6g}"
-    else:
-        text = str(value)
-    text = " ".join(text.split()) or repr(text)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def variable_labels(space: Space) -> tuple[str, ...]:

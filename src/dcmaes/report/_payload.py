@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from dcmaes._html import value_text
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.report._convergence import Convergence, convergence_data
 from dcmaes.report._coordinates import coordinates_data
 from dcmaes.report._importance import importance_data
 from dcmaes.report._interactions import correlations_data, graph_data, interactions_data
-from dcmaes.report._labels import value_text
 from dcmaes.report._marginals import marginals_data
 from dcmaes.report._run import Run
 from dcmaes.report._timeline import timeline_data

@@ -42,6 +42,12 @@ class _Range(Variable):
         last = self.high if self.site.n_states == 0 else self.decode([self.site.n_states - 1.0])[0]
         return Scale(self.low, last, self.log, self.step or 0.0)
 
+    def describe(self) -> str:
+        """Return what the values are, in a few words."""
+        flags = "".join(f", {flag}" for flag in ("log", "periodic") if getattr(self, flag))
+        steps = f" in steps of {self.step}" if "step" in self.options else ""
+        return f"{self.low} to {self.high}{steps}{flags}"
+
     def parse(self, name: str, text: str) -> float:
         """Return the coded value of the number in the text."""
         number = read_number(text)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dcmaes._html import html_table
 from dcmaes._validation import FloatArray, as_floats, check_generator, check_integer, check_list, shown
 from dcmaes.space._layouts import Layout, NamedLayout, PositionalLayout
 from dcmaes.space._ranges import Integer
@@ -18,6 +19,8 @@ from dcmaes.space._variables import MAX_VARIABLES, Binary, Variable
 
 # More points than this at once are a mistake.
 MAX_SAMPLE = 10**9
+# How many variables a notebook shows.
+_MOST_ROWS = 60
 
 
 class Space:
@@ -287,6 +290,14 @@ class Space:
             arguments = repr(first).partition("(")[2].removesuffix(")")
             return f"Space.{kind}({self.dimension}{', ' if arguments else ''}{arguments})"
         return f"Space.array({list(self._variables)!r})"
+
+    def _repr_html_(self) -> str:
+        shown = list(zip(self.names, self._variables, strict=True))[:_MOST_ROWS]
+        rows = [(name, type(v).__name__, v.describe()) for name, v in shown]
+        if len(shown) < self.dimension:
+            rows.append(("…", "", f"{self.dimension - len(shown)} more"))
+        size = "infinitely many points" if self.size == math.inf else f"{self.size:.6g} points"
+        return html_table(f"Space of {self.dimension} variables, {size}", ["name", "type", "values"], rows)
 
     def _check_coded(self, x: FloatArray) -> None:
         if x.ndim != 2 or x.shape[1] != self.dimension:

@@ -106,6 +106,10 @@ class Variable(ABC):
         """Return the values of a column of coded values."""
 
     @abstractmethod
+    def describe(self) -> str:
+        """Return what the values are, in a few words."""
+
+    @abstractmethod
     def parse(self, name: str, text: str) -> float:
         """Return the coded value of text, as values are written in a CSV file, or raise as `encode` does."""
 
@@ -143,6 +147,10 @@ class Binary(Variable):
         """Return a list of bool."""
         return [state == 1.0 for state in coded]
 
+    def describe(self) -> str:
+        """Return what the values are, in a few words."""
+        return "False, True"
+
     def parse(self, name: str, text: str) -> float:
         """Return 0.0 or 1.0 for "False" or "True", "0" or "1"."""
         states = {"false": 0.0, "true": 1.0, "0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0}
@@ -166,14 +174,17 @@ class _Listed(Variable):
         """Return the position of the value, or raise saying what `name` must be."""
         found = self._index.find(value)
         if found is None:
-            some = ", ".join(map(shown, self.listed[:10])) + (", ..." if len(self.listed) > 10 else "")
-            raise ValueError(f"{name} must be one of {some}; got {shown(value)}")
+            raise ValueError(f"{name} must be one of {self.describe()}; got {shown(value)}")
         return float(found)
 
     def decode(self, coded: Sequence[float]) -> list[Any]:
         """Return the values at the positions."""
         values = self.listed
         return [values[int(state)] for state in coded]
+
+    def describe(self) -> str:
+        """Return what the values are, in a few words."""
+        return ", ".join(map(shown, self.listed[:10])) + (", ..." if len(self.listed) > 10 else "")
 
     def parse(self, name: str, text: str) -> float:
         """Return the position of the only value that is written like the text, or is the number in it."""
