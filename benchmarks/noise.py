@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 import dcmaes as dc
-from dcmaes.optimizer import _noise
+from dcmaes.run import _noise
 
 # The strategies were made with other seeds.
 SEEDS = range(100, 140)

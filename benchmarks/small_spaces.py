@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 import dcmaes as dc
-from dcmaes.optimizer import _proposals
+from dcmaes.run import _proposals
 
 N_SEEDS = 16
 PATIENCE = (20, 10, 5, 2)

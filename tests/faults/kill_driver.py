@@ -23,7 +23,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import dcmaes as dc
-from dcmaes.optimizer import _run_store
+from dcmaes.store import _run_store
 
 SPACE = dc.Space({"n": dc.Integer(-40, 40), "m": dc.Integer(-40, 40), "c": dc.Categorical(["a", "b", "c"])})
 BUDGETS = {"serial": 600, "rounds": 400, "async": 300}

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dcmaes as dc
-from dcmaes.journal._schema import content_digest
-from dcmaes.optimizer import _persistence
 from dcmaes.store import StoreError
+from dcmaes.store._codec import loads
+from dcmaes.store._schema import content_digest
 
 SPACE = dc.Space({"n": dc.Integer(-9, 9), "m": dc.Integer(-9, 9), "act": dc.Categorical(["relu", "gelu"])})
 RUN = {"space": SPACE, "budget": 100, "seed": 0, "strategy": "cma"}
@@ -75,7 +75,7 @@ OTHER = "other tables, indices, views or triggers than expected"
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("PRAGMA user_version = 99", "has version 99; this library reads version 3"),
+        ("PRAGMA user_version = 99", "has version 99; this library reads version 7"),
         ("ALTER TABLE sitting ADD COLUMN mood TEXT", OTHER),
         ("CREATE TABLE more (x)", OTHER),
         ("CREATE VIEW more AS SELECT * FROM trial", OTHER),
@@ -258,7 +258,7 @@ def test_nothing_in_a_store_is_run(path, stored):
             with pytest.raises(StoreError, match="cannot be read"):
                 use()
         with pytest.raises(ValueError, match="not readable"):
-            _persistence.loads(data)
+            loads(data)
 
 
 @pytest.mark.parametrize(("table", "column"), [("run", "value"), ("sitting", "limits")])

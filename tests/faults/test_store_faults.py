@@ -18,8 +18,9 @@ import numpy as np
 import pytest
 
 import dcmaes as dc
-from dcmaes.journal import SYNCED_SECONDS, Reader, _schema
-from dcmaes.store import StoreError
+from dcmaes.store import StoreError, _schema
+from dcmaes.store._journal import SYNCED_SECONDS
+from dcmaes.store._reader import Reader
 
 SPACE = dc.Space({"n": dc.Integer(-9, 9), "m": dc.Integer(-9, 9), "act": dc.Categorical(["relu", "gelu"])})
 RUN = {"space": SPACE, "budget": 100, "seed": 0, "strategy": "cma"}
@@ -321,13 +322,12 @@ def test_a_store_that_is_read_only_can_be_read_but_not_gone_on_with(path, monkey
 
 def test_whoever_reads_holds_up_nobody_who_writes(path):
     with dc.Optimizer(**RUN, store=path) as opt:
-        reader = Reader.open(path)
-        with reader.at_once():
+        with Reader.opened(path) as reader:
             before = reader.last_seq()
             opt.tell(opt.ask(2), [1.0, 2.0])
             assert reader.last_seq() == before
-        assert reader.last_seq() > before
-        reader.close()
+        with Reader.opened(path) as reader:
+            assert reader.last_seq() > before
 
 
 def test_an_empty_file_becomes_a_store(path):

@@ -7,7 +7,7 @@ import math
 import pytest
 
 import dcmaes as dc
-from dcmaes.optimizer import _proposals
+from dcmaes.run import _proposals
 from dcmaes.strategies import RandomSearch
 
 STRATEGIES = pytest.mark.parametrize("strategy", ["auto", "random"])

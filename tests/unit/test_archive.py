@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import dcmaes as dc
-from dcmaes.optimizer._archive import Archive, Entry, Status
-from dcmaes.optimizer._noise import Repeats
-from dcmaes.optimizer._rows import RowCodec
+from dcmaes.run._archive import Archive, Entry, Status
+from dcmaes.run._noise import Repeats
+from dcmaes.run._rows import RowCodec
 
 
 def entry(trial_id, value, violation=0.0):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dcmaes as dc
-from dcmaes.optimizer import _proposals
+from dcmaes.run import _proposals
 from dcmaes.strategies import Evaluations, RandomSearch
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dcmaes as dc
-from dcmaes.optimizer import _noise
-from dcmaes.optimizer._noise import Repeats
+from dcmaes.run import _noise
+from dcmaes.run._noise import Repeats
 from dcmaes.strategies import RandomSearch
 
 

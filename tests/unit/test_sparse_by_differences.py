@@ -9,8 +9,8 @@ from sparse_functions import points, random_function, told
 from dcmaes import problems
 from dcmaes.models import sparse_quadratic_by_differences
 from dcmaes.models._interacting import single_changes
-from dcmaes.optimizer._persistence import dumps, loads
 from dcmaes.space import Space
+from dcmaes.store._codec import dumps, loads
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies.auto import Auto
 from dcmaes.strategies.mixing import Mixing

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dcmaes as dc
-from dcmaes.optimizer._start import read_start
+from dcmaes.run._start import read_start
 
 ARRAYS = dc.Space.integers(2, 0, 9)
 NAMED = dc.Space({"a": dc.Integer(0, 9), "c": dc.Categorical(["x", "y"])})

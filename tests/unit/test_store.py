@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dcmaes as dc
-from dcmaes.optimizer import _run_store
+from dcmaes.store import _run_store
 from dcmaes.strategies import Cma, RandomSearch, strategy_names
 from dcmaes.testing import conformance_spaces
 
@@ -251,6 +251,7 @@ class Fickle(Cma):
 
 @pytest.mark.parametrize("duplicates", ["cache", "reevaluate", "allow"])
 def test_a_run_that_cannot_be_repeated_goes_on(path, monkeypatch, duplicates):
+    monkeypatch.setattr(_run_store, "_SNAPSHOT_SECONDS", math.inf)
     start = [{"n": 1, "m": 1, "act": "relu"}, {"n": 2, "m": 2, "act": "relu"}]
     arguments = {"budget": 90, "seed": 0, "strategy": Fickle(), "duplicates": duplicates, "x0": start}
     opt = dc.Optimizer(SPACE, store=path, **arguments)

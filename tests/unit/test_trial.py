@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import dcmaes as dc
-from dcmaes.optimizer._trial import FrozenPoint, read
+from dcmaes.run._trial import FrozenPoint, read
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import dcmaes as dc
-from dcmaes.optimizer._start import read_start
+from dcmaes.run._start import read_start
 
 SPACE = dc.Space(
     {

@@ -17,7 +17,7 @@ from dcmaes.cli._expressions import Expression
 from dcmaes.cli._functions import load_function, split_reference
 from dcmaes.cli._table import Table
 from dcmaes.cli._template import NAME
-from dcmaes.optimizer._settings import ON_ERROR
+from dcmaes.run._settings import ON_ERROR
 from dcmaes.space import Space
 from dcmaes.strategies import make_strategy
 

@@ -1,16 +1,15 @@
 """The ask-and-tell shell around strategies: what is evaluated, recorded and reported."""
 
-from dcmaes.optimizer._distribution import Distribution
 from dcmaes.optimizer._evaluation import maximize, minimize
-from dcmaes.optimizer._history import History, Record
 from dcmaes.optimizer._loop import EvaluationError
-from dcmaes.optimizer._noise import Noise
 from dcmaes.optimizer._optimizer import Optimizer
-from dcmaes.optimizer._rebuilding import rebuild
-from dcmaes.optimizer._result import Interaction, Result
 from dcmaes.optimizer._resuming import resume
-from dcmaes.optimizer._stopping import StopReason
-from dcmaes.optimizer._trial import Outcome, Trial
+from dcmaes.run._distribution import Distribution
+from dcmaes.run._history import History, Record
+from dcmaes.run._noise import Noise
+from dcmaes.run._result import Interaction, Result
+from dcmaes.run._stopping import StopReason
+from dcmaes.run._trial import Outcome, Trial
 
 __all__ = [
     "Distribution",
@@ -26,6 +25,5 @@ __all__ = [
     "Trial",
     "maximize",
     "minimize",
-    "rebuild",
     "resume",
 ]

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from typing import Any
 
-from dcmaes.optimizer._constraints import Constraint
 from dcmaes.optimizer._loop import Effort, drive
 from dcmaes.optimizer._measurement import Objective
 from dcmaes.optimizer._optimizer import Callback, Optimizer
-from dcmaes.optimizer._result import Result
+from dcmaes.run._constraints import Constraint
+from dcmaes.run._result import Result
 from dcmaes.space import Space
 from dcmaes.strategies import Strategy
 

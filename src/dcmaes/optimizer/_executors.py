@@ -22,14 +22,13 @@ from dcmaes.optimizer._measurement import (
     ALL_HANG,
     N_LOSSES,
     LossListener,
-    Measurement,
     Objective,
     argument_of,
     failed,
     measure_remotely,
     unpack,
 )
-from dcmaes.optimizer._trial import Trial, describe
+from dcmaes.run._trial import Measurement, Trial, describe
 
 # How often to look which evaluations have begun, if they have a time limit, in seconds.
 _LOOK = 0.1

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from dcmaes._validation import check_duration, check_integer, shown
 from dcmaes.optimizer._interrupts import Interrupts
-from dcmaes.optimizer._measurement import ALL_HANG, Evaluator, InlineEvaluator, Measurement, Objective
+from dcmaes.optimizer._measurement import ALL_HANG, Evaluator, InlineEvaluator, Objective
 from dcmaes.optimizer._optimizer import Optimizer
 from dcmaes.optimizer._progress import show_progress
-from dcmaes.optimizer._result import Result
-from dcmaes.optimizer._run import Run
-from dcmaes.optimizer._stopping import StopReason
-from dcmaes.optimizer._trial import Trial, describe
+from dcmaes.run._result import Result
+from dcmaes.run._run import Run
+from dcmaes.run._stopping import StopReason
+from dcmaes.run._trial import Measurement, Trial, describe
 
 
 class EvaluationError(RuntimeError):

@@ -11,10 +11,10 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from dcmaes.optimizer._interrupts import Interrupts
-from dcmaes.optimizer._trial import Reading, Trial, failure, read, thaw
+from dcmaes.run._trial import Measurement, Trial, failure, read, thaw
 
 Objective = Callable[[Any], Any]
 # Called when an evaluation came to nothing and is begun again: with the trial, why, and the worker if known.
@@ -22,27 +22,6 @@ LossListener = Callable[[Trial, str, str | None], None]
 # Through no fault of its own an evaluation may be lost so often; the next time it counts as failed.
 N_LOSSES = 1
 ALL_HANG = "all {} workers of the executor have exceeded evaluation_timeout and still hang"
-
-
-class Measurement(NamedTuple):
-    """What came of calling the objective.
-
-    Attributes
-    ----------
-    reading : Reading
-        What it returned.
-    seconds : float
-        How long it took; NaN if that is not known.
-    worker : str or None
-        Who called it.
-    started_at : float
-        When, in seconds since 1970; NaN if that is not known.
-    """
-
-    reading: Reading
-    seconds: float = math.nan
-    worker: str | None = None
-    started_at: float = math.nan
 
 
 def measure(objective: Objective, argument: Any) -> Measurement:

@@ -13,18 +13,19 @@ from typing import Any
 import numpy as np
 
 from dcmaes._validation import check_callables, check_duration, check_integer, check_path, shown
-from dcmaes.journal import StoreError
-from dcmaes.optimizer._constraints import Constraint, Constraints
-from dcmaes.optimizer._history import History, Record
 from dcmaes.optimizer._interrupts import interrupted_afterwards
-from dcmaes.optimizer._measurement import Measurement
-from dcmaes.optimizer._result import Result
-from dcmaes.optimizer._run import Run, Told
-from dcmaes.optimizer._run_store import RunStore
-from dcmaes.optimizer._settings import Settings, choose_seed
-from dcmaes.optimizer._stopping import StopReason
-from dcmaes.optimizer._trial import Trial
+from dcmaes.run._constraints import Constraint, Constraints
+from dcmaes.run._history import History, Record
+from dcmaes.run._result import Result, result_of
+from dcmaes.run._run import Run, Told
+from dcmaes.run._settings import LIMITS, Settings, choose_seed
+from dcmaes.run._stopping import StopReason
+from dcmaes.run._trial import Measurement, Trial
 from dcmaes.space import Space
+from dcmaes.store._reader import Reader
+from dcmaes.store._restoring import arguments_of, rebuild
+from dcmaes.store._run_store import RunStore, save
+from dcmaes.store._schema import StoreError
 from dcmaes.strategies import Strategy, make_strategy
 
 # Trials that go out at once are all kept in memory; more of them are a mistake.
@@ -219,39 +220,22 @@ class Optimizer:
     def result(self) -> Result:
         """Return what is known so far."""
         with self._lock:
-            run, reason = self._run, self.should_stop()
-            best = run.best()
-            value, violation = run.standing(best)
-            return Result(
-                x=None if best is None else self.history[best].point,
-                fun=run.settings.sign * value,
-                violation=violation,
-                nfev=run.n_told,
-                success=violation == 0.0 and reason is not StopReason.ERROR,
-                stop_reason=reason,
-                message=run.message(violation),
-                history=self.history,
-                strategy=run.strategy.name,
-                seed=run.settings.seed,
-                n_failures=run.archive.n_failures,
-                n_restarts=run.search.n_restarts,
-                objective_time=run.objective_time,
-                optimizer_time=self._own_time,
-                noise=run.noise(),
-                _space=run.space,
-                _strategy=run.strategy,
-                _state=run.search.state,
-            )
+            return result_of(self._run, self._own_time)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the whole run to a file, at once: the old file stays until the new one is complete.
+        """Write the whole run to a store, at once: the old file stays until the new one is complete.
 
-        Constraints and callbacks are code and are not saved.
+        Constraints and callbacks are code and are not saved. The optimizer itself does not write to it: see
+        `load`, or go on with it by `resume` or with `store=path`.
+
+        Raises
+        ------
+        StoreError
+            If it cannot be written, or a process is at work on it.
         """
-        from dcmaes.optimizer._saving import save
-
         with self._lock:
-            save(self, check_path("path", path))
+            self._check_whole()
+            save(self._run, check_path("path", path), self._own_time, self._store)
 
     @classmethod
     def load(
@@ -270,7 +254,8 @@ class Optimizer:
         Parameters
         ----------
         path : path
-            A file that `save` wrote. Nothing in it is ever executed.
+            A store, as `save` or `minimize(..., store=path)` writes it. It is only read, and nothing in it is
+            ever executed.
         space : Space
             Needed if the choices of the space are not plain data; otherwise only compared.
         strategy : strategy
@@ -279,10 +264,21 @@ class Optimizer:
             As in the saved run: they are code and not in the file.
         budget, time_limit
             New limits; the time counts from here. Left out, they are those of the saved run.
-        """
-        from dcmaes.optimizer._saving import load
 
-        return load(check_path("path", path), space, strategy, constraints, callbacks, budget, time_limit)
+        Raises
+        ------
+        StoreError
+            If there is no such file, or it is something else or damaged.
+        """
+        limits = {"budget": budget, "time_limit": time_limit}
+        with Reader.opened(check_path("path", path)) as reader:
+            arguments = arguments_of(reader, space, strategy, limits, constraints is not None)
+            optimizer = cls(constraints=constraints, callbacks=callbacks, **arguments)
+            fresh = optimizer._run
+            run = rebuild(reader, fresh.space, fresh.strategy, fresh.constraints)
+            run.relimit({name: getattr(fresh.settings, name) for name in LIMITS})
+            optimizer._run, optimizer._own_time = run, reader.optimizer_time()
+        return optimizer
 
     def close(self) -> None:
         """Write how the run stands to its store and let go of it; without a store nothing happens.

@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
-from pathlib import Path
 from typing import Any
 
-from dcmaes._validation import ArgumentError
-from dcmaes.journal import Reader, intelligible
-from dcmaes.optimizer._constraints import Constraint
+from dcmaes._validation import check_path
 from dcmaes.optimizer._loop import Effort, drive
 from dcmaes.optimizer._measurement import Objective
 from dcmaes.optimizer._optimizer import Callback, Optimizer
-from dcmaes.optimizer._result import Result
-from dcmaes.optimizer._run_store import stored_starts
-from dcmaes.optimizer._saving import choose_space, choose_strategy
+from dcmaes.run._constraints import Constraint
+from dcmaes.run._result import Result
 from dcmaes.space import Space
+from dcmaes.store._reader import Reader
+from dcmaes.store._restoring import arguments_of
 from dcmaes.strategies import Strategy
 
 
@@ -102,35 +100,8 @@ def resume(
         "patience": patience,
         "on_error": on_error,
     }
-    optimizer = _open(path, limits, constraints, callbacks, space, strategy)
+    path = check_path("path", path)
+    with Reader.opened(path) as reader:
+        arguments = arguments_of(reader, space, strategy, limits, constraints is not None)
+    optimizer = Optimizer(constraints=constraints, callbacks=callbacks, store=path, **arguments)
     return drive(optimizer, objective, effort)
-
-
-def _open(
-    path: str | os.PathLike[str],
-    limits: dict[str, Any],
-    constraints: Constraint | Iterable[Constraint] | None,
-    callbacks: Callback | Iterable[Callback],
-    space: Space | None,
-    strategy: Strategy[Any] | None,
-) -> Optimizer:
-    """Return the optimizer of a stored run."""
-    reader = Reader.open(Path(os.fspath(path)))
-    try:
-        with intelligible(reader.path):
-            identity, last = reader.identity(), reader.sittings()[-1]
-            name = repr(os.fspath(path))
-            if identity["has_constraints"] and constraints is None:
-                raise ArgumentError(
-                    f"the run in {name} had constraints, which are not in the store: pass constraints="
-                )
-            chosen = choose_space(name, identity["space"], space)
-            arguments = {
-                "strategy": choose_strategy(name, identity["strategy"], strategy),
-                "x0": stored_starts(identity, chosen, is_total=False),
-                **{key: identity[key] for key in ("seed", "direction", "duplicates")},
-                **{key: last.limits[key] if limit is None else limit for key, limit in limits.items()},
-            }
-    finally:
-        reader.close()
-    return Optimizer(chosen, constraints=constraints, callbacks=callbacks, store=path, **arguments)

@@ -14,8 +14,8 @@ import warnings
 from multiprocessing.connection import Connection
 from typing import Any
 
-from dcmaes.optimizer._measurement import Measurement, Objective, measure_remotely, unpack
-from dcmaes.optimizer._trial import describe
+from dcmaes.optimizer._measurement import Objective, measure_remotely, unpack
+from dcmaes.run._trial import Measurement, describe
 
 _IS_POSIX = os.name == "posix"
 # How often a worker looks whether the process that started it is still there, in seconds.

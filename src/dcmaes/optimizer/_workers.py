@@ -13,13 +13,12 @@ from dcmaes.optimizer._interrupts import Interrupts
 from dcmaes.optimizer._measurement import (
     N_LOSSES,
     LossListener,
-    Measurement,
     Objective,
     argument_of,
     failed,
 )
-from dcmaes.optimizer._trial import Trial, describe
 from dcmaes.optimizer._worker_process import WorkerDied, WorkerProcess
+from dcmaes.run._trial import Measurement, Trial, describe
 
 # How often to look whether workers are there, in seconds: the end of one is not always heard of.
 _LOOK = 1.0

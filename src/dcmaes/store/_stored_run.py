@@ -7,13 +7,18 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from dcmaes._validation import ArgumentError
-from dcmaes.journal import EvaluationRow, Reader, Sitting, intelligible
-from dcmaes.optimizer import History, Optimizer, Result, StopReason, rebuild
+from dcmaes.run._history import History
+from dcmaes.run._result import Result, result_of
+from dcmaes.run._run import Run
+from dcmaes.run._stopping import StopReason
 from dcmaes.space import Space
+from dcmaes.store._reader import Reader
+from dcmaes.store._restoring import rebuild
+from dcmaes.store._rows import EvaluationRow, Sitting
+from dcmaes.store._schema import intelligible
 from dcmaes.strategies import Strategy
 
 
@@ -90,13 +95,14 @@ class StoredRun:
         self.is_running = reader.is_locked
         self.sittings: tuple[Sitting, ...] = tuple(reader.sittings())
         self._lacks_strategy = strategy is None and reader.identity()["strategy"]["options"] is None
-        self._optimizer: Optimizer = rebuild(reader, space, strategy)
-        self.space: Space = self._optimizer.space
-        self.history: History = self._optimizer.history
+        self._run: Run = rebuild(reader, space, strategy)
+        self._optimizer_time = reader.optimizer_time()
+        self.space: Space = self._run.space
+        self.history = History(self._run.archive, self.space, self._run.settings.sign)
         self.settings = _settings(reader, self.sittings[-1])
         self.pending = tuple(
-            Pending(trial.id, trial.point, row.asked_at)
-            for trial, row in zip(self._optimizer.pending, reader.pending(), strict=True)
+            Pending(out.trial.id, out.trial.point, row.asked_at)
+            for out, row in zip(self._run.knowledge.outstanding.values(), reader.pending(), strict=True)
         )
         told = list(reader.evaluations())
         self.timeline = tuple(_span(row) for row in told if row.worker is not None)
@@ -114,7 +120,10 @@ class StoredRun:
     @property
     def message(self) -> str:
         """The same in one line, with the number that fired, or how far the run is."""
-        return self._optimizer.result().message if self._stopped is None else str(self._stopped.message)
+        if self._stopped is not None:
+            return str(self._stopped.message)
+        _, violation = self._run.standing(self._run.best())
+        return self._run.message(violation)
 
     def result(self) -> Result:
         """Return the run as `minimize` returns it.
@@ -133,9 +142,8 @@ class StoredRun:
                 f"the run in {str(self.path)!r} used a strategy of your own, {name!r}: pass strategy= to read"
             )
         with intelligible(self.path):
-            spent = max(float(sitting.optimizer_time or 0.0) for sitting in self.sittings)
-            result = self._optimizer.result()
-            return replace(result, stop_reason=self.stop_reason, message=self.message, optimizer_time=spent)
+            result = result_of(self._run, self._optimizer_time)
+            return replace(result, stop_reason=self.stop_reason, message=self.message)
 
     def _failures(self, told: list[EvaluationRow]) -> Iterator[Failure]:
         n_given = len(self.history) - len(told)
@@ -160,7 +168,7 @@ def read(
     Parameters
     ----------
     path : path
-        A file that `minimize(..., store=path)` wrote or is writing.
+        A file that `minimize(..., store=path)` wrote or is writing, or that `Optimizer.save` wrote.
     space : Space
         Needed if the choices of the space are not plain data.
     strategy : strategy
@@ -182,12 +190,8 @@ def read(
     >>> run.result().fun == result.fun
     True
     """
-    reader = Reader.open(Path(os.fspath(path)))
-    try:
-        with intelligible(reader.path), reader.at_once():
-            return StoredRun(reader, space, strategy)
-    finally:
-        reader.close()
+    with Reader.opened(path) as reader, intelligible(reader.path):
+        return StoredRun(reader, space, strategy)
 
 
 def _settings(reader: Reader, last: Sitting) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcmaes._validation import FloatArray, check_list, check_path, shown
-from dcmaes.optimizer._history import History, Record
-from dcmaes.optimizer._trial import Outcome, Reading, failure, read
+from dcmaes.run._history import History, Record
+from dcmaes.run._trial import Outcome, Reading, failure, read
 from dcmaes.space import Space
 
 _WANTED = (
@@ -46,11 +46,11 @@ def read_start(x0: Any, space: Space) -> list[Start]:
     if isinstance(history, History):
         return [_read_one(f"x0: evaluation {record.id}", record, space) for record in history]
     if hasattr(x0, "columns") and hasattr(x0, "iloc"):
-        from dcmaes.optimizer._tables import read_frame
+        from dcmaes.run._tables import read_frame
 
         return [Start(np.array(x), reading) for x, reading in read_frame(x0, space)]
     if isinstance(x0, (str, os.PathLike)):
-        from dcmaes.optimizer._tables import read_csv
+        from dcmaes.run._tables import read_csv
 
         return [Start(np.array(x), reading) for x, reading in read_csv(check_path("x0", x0), space)]
     return [_read_one(f"x0[{i}]", item, space) for i, item in enumerate(check_list("x0", x0, _WANTED))]

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.optimizer._constraints import Constraints
-from dcmaes.optimizer._knowledge import Knowledge
-from dcmaes.optimizer._search import Search
+from dcmaes.run._constraints import Constraints
+from dcmaes.run._knowledge import Knowledge
+from dcmaes.run._search import Search
 from dcmaes.space import CONTINUOUS, Space
 
 # After so many batches of draws in a row that were all known, a new point is looked for without the strategy.

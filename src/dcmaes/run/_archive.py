@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
-from dcmaes.optimizer._noise import Repeats
-from dcmaes.optimizer._rows import RowCodec
+from dcmaes.run._noise import Repeats
+from dcmaes.run._rows import RowCodec
 
 
 class Status(IntEnum):

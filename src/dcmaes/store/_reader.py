@@ -4,52 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from heapq import merge
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from dcmaes.journal._lock import is_held
-from dcmaes.journal._rows import EvaluationRow, LossRow, TrialRow
-from dcmaes.journal._schema import connect, unusable
+from dcmaes.store._lock import is_held
+from dcmaes.store._rows import Ask, EvaluationRow, LossRow, Sitting, Snapshot, TrialRow
+from dcmaes.store._schema import connect, unusable
 
 _TRIAL = "id, point, restart, asked_at, is_again"
 _EVALUATION = "trial, value, violation, reason, traceback, seconds, told_at, worker, started_at"
-
-
-class Ask(NamedTuple):
-    """A call of ask: how many were wanted, and which trials were handed out."""
-
-    n: int | None
-    first_trial: int
-    n_trials: int
-
-
-class Sitting(NamedTuple):
-    """One process at work on the run, from opening the store to closing it; times in seconds since 1970.
-
-    `ended`, `stop_reason`, `message` and `optimizer_time` are None for one that is at work or was killed.
-    """
-
-    id: int
-    pid: int
-    host: str
-    started: float
-    ended: float | None
-    limits: dict[str, Any]
-    versions: dict[str, str]
-    stop_reason: str | None
-    message: str | None
-    optimizer_time: float | None
-
-
-class Snapshot(NamedTuple):
-    """Where the run was after event `seq`, without the evaluations, which are in their table."""
-
-    seq: int
-    data: bytes
 
 
 class Reader:
@@ -68,13 +36,14 @@ class Reader:
         self._connection = connection
 
     @classmethod
-    def open(cls, path: Path) -> Reader:
-        """Return a reader of the store at `path`, which is never changed."""
-        return cls(connect(path, is_writing=False), path)
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._connection.close()
+    @contextmanager
+    def opened(cls, path: str | os.PathLike[str]) -> Iterator[Reader]:
+        """Read the store at `path`, from one moment and without changing it."""
+        found = Path(os.fspath(path))
+        with closing(connect(found, is_writing=False)) as connection:
+            reader = cls(connection, found)
+            with reader.at_once():
+                yield reader
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
@@ -100,6 +69,10 @@ class Reader:
         """Return all sittings, in their order."""
         rows = self._query("SELECT * FROM sitting ORDER BY id")
         return [Sitting._make([*row[:5], *map(json.loads, row[5:7]), *row[7:]]) for row in rows]
+
+    def optimizer_time(self) -> float:
+        """Return the seconds of the optimizer's own work, of the sitting that has told of most."""
+        return max(float(sitting.optimizer_time or 0.0) for sitting in self.sittings())
 
     def snapshot(self) -> Snapshot | None:
         """Return the latest snapshot, if there is one."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dcmaes._validation import shown
-from dcmaes.optimizer._history import BOOK, column_names
-from dcmaes.optimizer._trial import Outcome, Reading, failure, read
+from dcmaes.run._history import BOOK, column_names
+from dcmaes.run._trial import Outcome, Reading, failure, read
 from dcmaes.space import Space, Variable
 from dcmaes.space._layouts import suggestion
 

@@ -15,7 +15,7 @@ from dcmaes._validation import ArgumentError
 
 # "dcma" in ASCII: says in the header of the database whose it is.
 APPLICATION_ID = 0x64636D61
-VERSION = 3
+VERSION = 7
 # How long a reader or writer waits for another one's transaction.
 _PATIENCE = 10.0
 _SMALLEST = 512
@@ -60,7 +60,7 @@ class StoreError(RuntimeError):
     >>> import dcmaes as dc
     >>> dc.store.read("no-such-run.db")
     Traceback (most recent call last):
-    dcmaes.journal._schema.StoreError: the store 'no-such-run.db' does not exist
+    dcmaes.store._schema.StoreError: the store 'no-such-run.db' does not exist
     """
 
 

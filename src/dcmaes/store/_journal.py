@@ -10,14 +10,14 @@ import sqlite3
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from dcmaes.journal._lock import Lock
-from dcmaes.journal._reader import Reader
-from dcmaes.journal._rows import EvaluationRow, LossRow, TrialRow
-from dcmaes.journal._schema import (
+from dcmaes.store._lock import Lock
+from dcmaes.store._reader import Reader
+from dcmaes.store._rows import EvaluationRow, LossRow, TrialRow
+from dcmaes.store._schema import (
     DIGEST_MASK,
     StoreError,
     connect,
@@ -138,6 +138,14 @@ class Journal:
             (row,) = self._delete("sitting", "id = ?", self._sitting)
             how = (stop_reason, message, optimizer_time)
             self._insert("sitting", [(*row[:4], time.time(), *row[5:7], *how)])
+
+    def copy_to(self, path: Path) -> None:
+        """Write everything that is in it to another file."""
+        try:
+            with closing(sqlite3.connect(path)) as other:
+                self._connection.backup(other)
+        except sqlite3.Error as error:
+            raise unusable(path, error, "written") from error
 
     def check_files(self) -> None:
         """Raise StoreError if the store was deleted, or something else is in its place."""

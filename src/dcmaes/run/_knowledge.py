@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
-from dcmaes.optimizer._archive import Archive
-from dcmaes.optimizer._trial import Trial
+from dcmaes.run._archive import Archive
+from dcmaes.run._trial import Trial
 
 
 class Outstanding(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dcmaes._validation import check_callables
-from dcmaes.optimizer._trial import describe, read, thaw
+from dcmaes.run._trial import describe, read, thaw
 
 Constraint = Callable[[Any], Any]
 

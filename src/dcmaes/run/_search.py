@@ -11,7 +11,7 @@ import numpy as np
 
 from dcmaes._threads import single_thread
 from dcmaes._validation import FloatArray
-from dcmaes.optimizer._rows import RowCodec
+from dcmaes.run._rows import RowCodec
 from dcmaes.space import Sites
 from dcmaes.strategies import Evaluations, Known, Remembering, Strategy
 

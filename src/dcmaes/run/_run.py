@@ -12,17 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcmaes._validation import check_list, check_number, shown
-from dcmaes.optimizer._archive import Archive, Entry, Status
-from dcmaes.optimizer._constraints import ConstraintError, Constraints
-from dcmaes.optimizer._knowledge import Knowledge, Outstanding
-from dcmaes.optimizer._noise import Noise, Repeats
-from dcmaes.optimizer._proposals import EXCLUDED_DRAWS, OTHER_DRAWS, Candidate, Proposer
-from dcmaes.optimizer._rows import RowCodec
-from dcmaes.optimizer._search import Search
-from dcmaes.optimizer._settings import Settings
-from dcmaes.optimizer._start import read_start
-from dcmaes.optimizer._stopping import N_ALIKE, PASSING, Stop, StopReason, are_alike
-from dcmaes.optimizer._trial import Reading, Trial, freeze, read
+from dcmaes.run._archive import Archive, Entry, Status
+from dcmaes.run._constraints import ConstraintError, Constraints
+from dcmaes.run._knowledge import Knowledge, Outstanding
+from dcmaes.run._noise import Noise, Repeats
+from dcmaes.run._proposals import EXCLUDED_DRAWS, OTHER_DRAWS, Candidate, Proposer
+from dcmaes.run._rows import RowCodec
+from dcmaes.run._search import Search
+from dcmaes.run._settings import Settings
+from dcmaes.run._start import read_start
+from dcmaes.run._stopping import N_ALIKE, PASSING, Stop, StopReason, are_alike
+from dcmaes.run._trial import Reading, Trial, freeze, read
 from dcmaes.space import Space
 from dcmaes.strategies import Evaluations, Strategy
 

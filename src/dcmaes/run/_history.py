@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dcmaes._html import html_table, value_text
 from dcmaes._validation import FloatArray, IntArray, readonly
-from dcmaes.optimizer._archive import Archive, Status
+from dcmaes.run._archive import Archive, Status
 from dcmaes.space import Space
 
 _BLOCK = 1024

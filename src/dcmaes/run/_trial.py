@@ -108,6 +108,27 @@ class Reading(NamedTuple):
     traceback: str | None = None
 
 
+class Measurement(NamedTuple):
+    """What came of calling the objective.
+
+    Attributes
+    ----------
+    reading : Reading
+        What it returned.
+    seconds : float
+        How long it took; NaN if that is not known.
+    worker : str or None
+        Who called it.
+    started_at : float
+        When, in seconds since 1970; NaN if that is not known.
+    """
+
+    reading: Reading
+    seconds: float = math.nan
+    worker: str | None = None
+    started_at: float = math.nan
+
+
 def failure(reason: str, error: BaseException | None = None) -> Reading:
     """Return the reading of an evaluation that gave nothing to rank the point by."""
     reason = writable(reason)

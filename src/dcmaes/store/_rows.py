@@ -1,9 +1,9 @@
-"""What is written of trials and their evaluations."""
+"""What is written of a run, one row for each thing."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class TrialRow(NamedTuple):
@@ -58,3 +58,36 @@ class LossRow(NamedTuple):
     reason: str
     worker: str | None
     at: float
+
+
+class Ask(NamedTuple):
+    """A call of ask: how many were wanted, and which trials were handed out."""
+
+    n: int | None
+    first_trial: int
+    n_trials: int
+
+
+class Sitting(NamedTuple):
+    """One process at work on the run, from opening the store to closing it; times in seconds since 1970.
+
+    `ended`, `stop_reason`, `message` and `optimizer_time` are None for one that is at work or was killed.
+    """
+
+    id: int
+    pid: int
+    host: str
+    started: float
+    ended: float | None
+    limits: dict[str, Any]
+    versions: dict[str, str]
+    stop_reason: str | None
+    message: str | None
+    optimizer_time: float | None
+
+
+class Snapshot(NamedTuple):
+    """Where the run was after event `seq`, without the evaluations, which are in their table."""
+
+    seq: int
+    data: bytes

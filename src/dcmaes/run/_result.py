@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from dcmaes._html import html_table, value_text
 from dcmaes._threads import single_thread
 from dcmaes._validation import IntArray
-from dcmaes.optimizer._distribution import Distribution
-from dcmaes.optimizer._history import History, column_names
-from dcmaes.optimizer._noise import Noise
-from dcmaes.optimizer._stopping import StopReason
+from dcmaes.run._distribution import Distribution
+from dcmaes.run._history import History, column_names
+from dcmaes.run._noise import Noise
+from dcmaes.run._run import Run
+from dcmaes.run._stopping import StopReason
 from dcmaes.space import Space
 from dcmaes.strategies import Explaining, Strategy
 
@@ -206,3 +207,31 @@ class Result:
             ("strategy", f"{self.strategy}, {self.n_restarts} restarts"),
             ("time", f"{self.objective_time:.3g} s objective, {self.optimizer_time:.3g} s optimizer"),
         ]
+
+
+def result_of(run: Run, optimizer_time: float) -> Result:
+    """Return what is known of a run so far."""
+    reason = run.stop.reason if run.is_over() and run.stop is not None else None
+    history = History(run.archive, run.space, run.settings.sign)
+    best = run.best()
+    value, violation = run.standing(best)
+    return Result(
+        x=None if best is None else history[best].point,
+        fun=run.settings.sign * value,
+        violation=violation,
+        nfev=run.n_told,
+        success=violation == 0.0 and reason is not StopReason.ERROR,
+        stop_reason=reason,
+        message=run.message(violation),
+        history=history,
+        strategy=run.strategy.name,
+        seed=run.settings.seed,
+        n_failures=run.archive.n_failures,
+        n_restarts=run.search.n_restarts,
+        objective_time=run.objective_time,
+        optimizer_time=optimizer_time,
+        noise=run.noise(),
+        _space=run.space,
+        _strategy=run.strategy,
+        _state=run.search.state,
+    )

@@ -1,0 +1,296 @@
+"""A run made again from its store: from the last snapshot, and from what happened after it."""
+
+from __future__ import annotations
+
+import platform
+import warnings
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from dcmaes._validation import ArgumentError
+from dcmaes.run._archive import Entry, Status
+from dcmaes.run._constraints import Constraints
+from dcmaes.run._knowledge import Outstanding
+from dcmaes.run._proposals import Candidate
+from dcmaes.run._run import Run, Told
+from dcmaes.run._settings import Settings
+from dcmaes.run._stopping import PASSING, Stop, StopReason
+from dcmaes.run._trial import Outcome, Reading, Trial, failure, freeze
+from dcmaes.space import Space
+from dcmaes.store._codec import dumps, loads
+from dcmaes.store._reader import Reader
+from dcmaes.store._rows import Ask, EvaluationRow, Snapshot, TrialRow
+from dcmaes.store._schema import intelligible
+from dcmaes.strategies import Strategy, make_strategy
+
+
+def arguments_of(
+    reader: Reader,
+    space: Space | None,
+    strategy: Strategy[Any] | None,
+    limits: Mapping[str, Any],
+    has_constraints: bool,
+) -> dict[str, Any]:
+    """Return the arguments, but code, with which an optimizer goes on with the stored run.
+
+    Parameters
+    ----------
+    reader : Reader
+        The store.
+    space, strategy
+        Needed if they are not plain data, and so not in the store; otherwise only compared.
+    limits : mapping
+        New limits; those that are None or left out are as they were.
+    has_constraints : bool
+        Whether there are constraints, which are code and not in the store.
+    """
+    with intelligible(reader.path):
+        identity, name = reader.identity(), repr(str(reader.path))
+        if identity["has_constraints"] and not has_constraints:
+            raise ArgumentError(
+                f"the run in {name} had constraints, which are not in the store: pass constraints="
+            )
+        chosen = _choose_space(name, identity["space"], space)
+        return {
+            "space": chosen,
+            "strategy": _choose_strategy(name, identity["strategy"], strategy),
+            "x0": _starts(identity, chosen, is_total=False),
+            **{key: identity[key] for key in ("seed", "direction", "duplicates")},
+            **reader.sittings()[-1].limits,
+            **{key: limit for key, limit in limits.items() if limit is not None},
+        }
+
+
+def rebuild(
+    reader: Reader,
+    space: Space | None,
+    strategy: Strategy[Any] | None,
+    constraints: Constraints | None = None,
+) -> Run:
+    """Return a run that stands where the stored one does; nothing it is told goes to the store.
+
+    Parameters
+    ----------
+    reader : Reader
+        The store.
+    space, strategy
+        Needed if they are not plain data, and so not in the store; without such a strategy the run has all
+        evaluations, but has learned nothing from them.
+    constraints : Constraints or None
+        Those of the run, to go on with it exactly. None to look at it: points are handed out as stored,
+        starting points are as bad as they were then, and no user code is run.
+    """
+    with intelligible(reader.path):
+        identity, sittings, name = reader.identity(), reader.sittings(), repr(str(reader.path))
+        kept = {key: identity[key] for key in ("seed", "direction", "duplicates")}
+        chosen = _choose_space(name, identity["space"], space)
+        has_strategy = strategy is not None or identity["strategy"]["options"] is not None
+        found = _choose_strategy(name, identity["strategy"], strategy) if has_strategy else "random"
+        is_exact = constraints is not None
+        run = Run(
+            chosen,
+            Settings(**kept, **sittings[0].limits),
+            make_strategy(found),
+            Constraints(None, is_strict=False) if constraints is None else constraints,
+            _starts(identity, chosen, is_total=not is_exact),
+        )
+        restore(run, reader, reader.snapshot() if has_strategy else None, is_exact=is_exact)
+        run.relimit(sittings[-1].limits)
+        return run
+
+
+def restore(run: Run, reader: Reader, snapshot: Snapshot | None, *, is_exact: bool) -> bool:
+    """Bring a fresh run to where the stored one is; tell whether it came out the same.
+
+    From where asking gives other points than then, as on another machine, whose floating point differs in the
+    last digit, points are handed out as they were: what was told of them is learned from either way.
+    """
+    after = 0
+    if snapshot is not None:
+        after = snapshot.seq
+        _read_archive(run, reader, after)
+        _apply_snapshot(run, loads(snapshot.data))
+    settings = run.settings
+    run.settings = replace(settings, time_limit=None, on_error="continue")
+    is_same = is_exact
+    for event in reader.events(after):
+        if isinstance(event, EvaluationRow):
+            out = run.knowledge.outstanding[event.trial]
+            run.record(Told(out, reading_of(event), event.seconds), event.told_at)
+            run.time_before = event.told_at
+            continue
+        rows = reader.trials(event.first_trial, event.n_trials)
+        if is_same:
+            is_same = _repeat(run, event.n, rows)
+            if not is_same:
+                _warn_of_difference(reader, event)
+        if not is_same:
+            _hand_out(run, rows)
+    run.settings = settings
+    return is_same
+
+
+def take_snapshot(run: Run) -> bytes:
+    """Return where a run is, without its evaluations."""
+    state = {
+        "settings": asdict(run.settings),
+        "smallest_violation": run.constraints.smallest_violation,
+        "knowledge": run.knowledge.to_dict(),
+        "search": run.search.to_dict(),
+        "reserve": run.proposer.reserve,
+        "queue": run.archive.codec.coded(candidate.row for candidate in run.queue),
+        "next_id": run.next_id,
+        "n_told": run.n_told,
+        "n_again": run.n_again,
+        "objective_time": run.objective_time,
+        "elapsed": run.elapsed,
+        "stop": None if run.stop is None else [run.stop.reason.name, run.stop.message],
+    }
+    return dumps(state)
+
+
+def reading_of(row: EvaluationRow) -> Reading:
+    """Return what was told of a trial."""
+    return Reading(row.value, row.violation, row.reason, None, row.traceback)
+
+
+def versions() -> dict[str, str]:
+    """Return what else decides which points a seed gives."""
+    return {
+        "dcmaes": str(import_module("dcmaes").__version__),
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def _read_archive(run: Run, reader: Reader, until: int) -> None:
+    """Add what was told, up to event `until`."""
+    archive, sign = run.archive, run.settings.sign
+    for trial, row in reader.told(until):
+        entry = Entry(
+            *(row.trial, sign * row.value, row.violation, Status.of(row.violation)),
+            *(trial.restart, row.seconds, row.told_at, False),
+        )
+        archive.append(trial.point, archive.codec.key(trial.point), entry, row.reason)
+
+
+def _apply_snapshot(run: Run, data: dict[str, Any]) -> None:
+    """Bring a fresh run, which has the evaluations already, to where `take_snapshot` found one."""
+    run.settings = Settings(**data["settings"])
+    run.constraints.smallest_violation = data["smallest_violation"]
+    run.search.restore(data["search"])
+    run.proposer.reserve = data["reserve"]
+    run.next_id, run.n_told, run.n_again = data["next_id"], data["n_told"], data["n_again"]
+    run.objective_time, run.time_before = data["objective_time"], data["elapsed"]
+    run.queue = deque(_candidates(run, data["queue"]))
+    knowledge = data["knowledge"]
+    run.knowledge.restore_excluded(knowledge)
+    found = _candidates(run, knowledge["x"])
+    columns = (knowledge["ids"], found, knowledge["restarts"], knowledge["is_again"])
+    for trial_id, (row, key, point), restart, is_again in zip(*columns, strict=True):
+        run.knowledge.hand_out(Outstanding(Trial(trial_id, freeze(point)), row, key, restart, is_again))
+    run.stop = None
+    if data["stop"] is not None:
+        name, message = data["stop"]
+        reason = StopReason[name]
+        run.stop = None if reason in PASSING else Stop(reason, message)
+
+
+def _candidates(run: Run, x: Any) -> list[Candidate]:
+    codec = run.archive.codec
+    rows = codec.rows(x)
+    keys = map(codec.key, rows)
+    return [Candidate(*c) for c in zip(rows, keys, run.space.decode_many(x), strict=True)]
+
+
+def _repeat(run: Run, n: int | None, rows: Sequence[TrialRow]) -> bool:
+    """Ask as then and tell whether the answer is the same; if not, nothing is handed out."""
+    next_id, n_again, queue = run.next_id, run.n_again, deque(run.queue)
+    trials = run.ask(n)
+    answer = [(trial.id, run.knowledge.outstanding[trial.id].row) for trial in trials]
+    if answer == [(row.id, row.point) for row in rows]:
+        return True
+    for trial in trials:
+        run.knowledge.take_back(trial.id)
+    run.next_id, run.n_again, run.queue = next_id, n_again, queue
+    if rows:
+        run.stop = None  # there it went on
+    return False
+
+
+def _hand_out(run: Run, rows: Sequence[TrialRow]) -> None:
+    """Hand out these trials, whatever the strategy would."""
+    run.search.flush()
+    codec = run.archive.codec
+    points = run.space.decode_many(codec.coded(row.point for row in rows)) if rows else []
+    for row, point in zip(rows, points, strict=True):
+        key, trial = codec.key(row.point), Trial(row.id, freeze(point))
+        run.knowledge.hand_out(Outstanding(trial, row.point, key, row.restart, bool(row.is_again)))
+        run.next_id = row.id + 1
+        run.n_again += row.is_again
+        if run.queue and run.queue[0].key == key:
+            run.queue.popleft()
+
+
+def _warn_of_difference(reader: Reader, ask: Ask) -> None:
+    then, now = _listed(reader.sittings()[-1].versions), _listed(versions())
+    message = (
+        f"the run in {str(reader.path)!r} goes on, but is no longer bit for bit the same run: asking for "
+        f"trial {ask.first_trial} gives other points here than were handed out. Another machine, other "
+        f"versions (then {then}; now {now}), or constraints or a strategy that answer differently can be "
+        "why. All evaluations are learned from"
+    )
+    warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+
+def _listed(found: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in found.items())
+
+
+def _starts(identity: dict[str, Any], space: Space, *, is_total: bool) -> list[Any]:
+    """Return the starting points of a stored run as `x0`, with their total violation or as given."""
+    starts: list[Any] = []
+    for start in identity["starts"]:
+        point, told = space.decode(np.array(start["x"])), start["value"]
+        if told is not None and told[1] is None:
+            starts.append((point, failure(told[2])))
+        elif told is not None:
+            violation = start["total_violation"] if is_total else told[1]
+            starts.append((point, Outcome(told[0], violation)))
+        else:
+            starts.append(point)
+    return starts
+
+
+def _choose_space(path: str, saved: dict[str, Any] | None, given: Space | None) -> Space:
+    """Return the space of a stored run, from the file or as given, or raise if the two differ."""
+    if saved is None:
+        if given is None:
+            raise ArgumentError(f"the space saved in {path} has choices that are not plain data: pass space=")
+        return given
+    space = Space.from_dict(saved)
+    if given is not None and (differences := space.differences(given)):
+        raise ArgumentError(f"space differs from the one saved in {path}: {'; '.join(differences)}")
+    return space if given is None else given
+
+
+def _choose_strategy(path: str, saved: dict[str, Any], given: Strategy[Any] | None) -> Strategy[Any]:
+    """Return the strategy of a stored run, from the file or as given, or raise if the two differ."""
+    name, options = saved["name"], saved["options"]
+    if given is None:
+        if options is None:
+            raise ArgumentError(
+                f"the run saved in {path} used a strategy of your own, {name!r}: pass strategy="
+            )
+        return make_strategy(name, options)
+    strategy = make_strategy(given)
+    if strategy.name != name or (options is not None and dict(strategy.options()) != options):
+        raise ArgumentError(
+            f"strategy differs from the one saved in {path}, which is {name!r} with {options}"
+        )
+    return strategy

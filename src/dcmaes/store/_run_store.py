@@ -1,0 +1,284 @@
+"""A run and its store: what is written when, and whether it is the same run."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dcmaes._validation import ArgumentError
+from dcmaes.run._knowledge import Outstanding
+from dcmaes.run._run import Run, Told
+from dcmaes.run._settings import LIMITS, Settings
+from dcmaes.run._trial import Measurement, Reading, Trial
+from dcmaes.space import Space
+from dcmaes.store._journal import Journal
+from dcmaes.store._lock import is_held
+from dcmaes.store._reader import Reader
+from dcmaes.store._restoring import reading_of, restore, take_snapshot, versions
+from dcmaes.store._rows import EvaluationRow, LossRow, TrialRow
+from dcmaes.store._schema import StoreError, intelligible, sync_folder
+from dcmaes.strategies import Strategy, is_registered
+
+# The optimizer's own work since the last snapshot, in seconds and in times of what a snapshot costs: going on
+# from a store takes about as long as the one, and snapshots take at most one part in the other of the time.
+_SNAPSHOT_SECONDS = 1.0
+_SNAPSHOT_SHARE = 20.0
+
+
+class RunStore:
+    """The store of a run: opened, compared with the run, brought to where it was, and written.
+
+    Parameters
+    ----------
+    path : path
+        The file; made if there is none.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(os.fspath(path))
+        self.journal = Journal(self.path)
+        self._snapshot_cost = 0.0
+        self._work_at_snapshot = 0.0
+
+    def first_settings(self, given: Settings, is_seed_given: bool) -> Settings:
+        """Return the settings under which the run was begun: strategies start from the budget of then."""
+        if self.journal.is_new:
+            return given
+        reader = self.journal.reader
+        with intelligible(reader.path):
+            seed = given.seed if is_seed_given else reader.identity()["seed"]
+            return replace(given, seed=seed, **reader.sittings()[0].limits)
+
+    def attach(self, run: Run, given: Settings) -> None:
+        """Begin the store of a new run, or bring a fresh one to where the stored one was."""
+        limits = {name: getattr(given, name) for name in LIMITS}
+        if self.journal.is_new:
+            self.journal.begin(_identity(run), limits, versions())
+            return
+        reader = self.journal.reader
+        begun = time.perf_counter()
+        with intelligible(reader.path):
+            _compare(reader, run)
+            is_same = restore(run, reader, reader.snapshot(), is_exact=True)
+            run.relimit(limits)
+        # Work done again counts as work since the snapshot: a run that is killed often must get ahead of it.
+        self._work_at_snapshot = begun - time.perf_counter()
+        # What replaying the events under the first limits does not give is in the snapshot.
+        has_changed = limits != reader.sittings()[-1].limits or not is_same
+        self.journal.begin({}, limits, versions(), take_snapshot(run) if has_changed else None)
+
+    def write_ask(self, run: Run, n: int | None, trials: Sequence[Trial], own_time: float) -> None:
+        """Write what was asked for; now and then, or when the clock or user code cut it short, a snapshot."""
+        now = time.time()
+        rows = [_trial_row(run.knowledge.outstanding[trial.id], now) for trial in trials]
+        work = own_time - self._work_at_snapshot
+        is_due = work > max(_SNAPSHOT_SECONDS, _SNAPSHOT_SHARE * self._snapshot_cost)
+        if not (is_due or run.is_over()):
+            self.journal.write_ask(n, rows)
+            return
+        begun = time.perf_counter()
+        self.journal.write_ask(n, rows, take_snapshot(run))
+        self._snapshot_cost, self._work_at_snapshot = time.perf_counter() - begun, own_time
+
+    def write_tell(self, told: Sequence[Told], told_at: float) -> None:
+        """Write what is about to be recorded."""
+        self.journal.write_tell([_evaluation_row(one, told_at) for one in told])
+
+    def keep(self, told: Told) -> None:
+        """Write a result that is to be told later."""
+        self.journal.keep(_evaluation_row(told, math.nan))
+
+    def kept(self) -> dict[int, Measurement]:
+        """Return the results that were kept and never told, by number of the trial."""
+        return {
+            number: Measurement(reading_of(row), row.seconds, row.worker, row.started_at)
+            for number, row in self.journal.reader.kept().items()
+        }
+
+    def write_loss(self, trial: Trial, reason: str, worker: str | None) -> None:
+        """Write that an evaluation came to nothing and is made again."""
+        self.journal.write_loss(LossRow(trial.id, reason, worker, time.time()))
+
+    def close(self, run: Run, is_whole: bool, optimizer_time: float) -> None:
+        """Write how the sitting ended and, unless a change broke off in its middle, where the run is.
+
+        On a disk that is full nothing is lost by leaving that out: the events before are all there.
+        """
+        if self.journal.is_closed:
+            return
+        try:
+            self.journal.check_files()
+            with suppress(StoreError):
+                if is_whole:
+                    self.journal.write_snapshot(take_snapshot(run))
+                _write_end(self.journal, run, optimizer_time, is_whole)
+        finally:
+            self.journal.close()
+
+
+def save(run: Run, path: str | os.PathLike[str], optimizer_time: float, store: RunStore | None) -> None:
+    """Write a whole run to a file, at once: there is the old file or the whole new one, never a part.
+
+    Parameters
+    ----------
+    run : Run
+        The run.
+    path : path
+        Where; what is there is replaced, unless a process is at work on it.
+    optimizer_time : float
+        How much time the optimizer has spent on its own work.
+    store : RunStore or None
+        The store of the run, if it has one: it knows more, such as who evaluated what.
+    """
+    target = Path(os.fspath(path))
+    if is_held(target):
+        raise StoreError(f"the store {str(target)!r} is in use by a process: save to another file")
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}.tmp")
+    try:
+        if store is not None:
+            store.journal.copy_to(temporary)
+        journal = Journal(temporary)
+        try:
+            _write_whole(journal, run)
+            _write_end(journal, run, optimizer_time)
+        finally:
+            journal.close()
+        os.replace(temporary, target)
+    except OSError as error:
+        raise StoreError(f"the run cannot be saved to {str(target)!r}: {error}") from error
+    finally:
+        for suffix in ("", "-lock", "-wal", "-shm", "-journal"):
+            temporary.with_name(temporary.name + suffix).unlink(missing_ok=True)
+    sync_folder(target.absolute().parent)
+
+
+def _write_whole(journal: Journal, run: Run) -> None:
+    """Write a run and where it is to a new store, or only where it is to a copy of its own."""
+    is_new, limits = journal.is_new, {name: getattr(run.settings, name) for name in LIMITS}
+    journal.begin(_identity(run), limits, versions())
+    if is_new:
+        archive, now = run.archive, time.time()
+        told = [(i, archive.entry(i)) for i in range(len(archive)) if not archive.entry(i).is_given]
+        trials = [TrialRow(entry.id, archive.row(i), entry.restart, now, 0) for i, entry in told]
+        trials += [_trial_row(out, now) for out in run.knowledge.outstanding.values()]
+        journal.write_ask(None, sorted(trials))
+        sign = run.settings.sign
+        rows = [
+            EvaluationRow(
+                *(entry.id, sign * entry.value, entry.violation, archive.reason(i), None),
+                *(entry.seconds, entry.told_at),
+            )
+            for i, entry in told
+        ]
+        journal.write_tell(rows)
+    journal.write_snapshot(take_snapshot(run))
+
+
+def _write_end(journal: Journal, run: Run, optimizer_time: float, is_whole: bool = True) -> None:
+    """Write how the sitting ended."""
+    violation = run.standing(run.best())[1] if is_whole else 0.0
+    reason = None if run.stop is None else run.stop.reason.value
+    journal.end(reason, run.message(violation), optimizer_time)
+
+
+def _trial_row(out: Outstanding, now: float) -> TrialRow:
+    return TrialRow(out.trial.id, out.row, out.restart, now, int(out.is_again))
+
+
+def _identity(run: Run) -> dict[str, Any]:
+    """Return what makes a run this one and no other, as plain data."""
+    return {
+        "space": _space_to_dict(run.space),
+        "row_type": run.archive.codec.dtype.str,
+        "seed": run.settings.seed,
+        "direction": run.settings.direction,
+        "duplicates": run.settings.duplicates,
+        "strategy": _strategy_to_dict(run.strategy),
+        "starts": [
+            {
+                "x": start.x.tolist(),
+                "value": None if start.reading is None else _plain(start.reading),
+                "total_violation": violation,
+            }
+            for start, violation in zip(run.starts, run.start_violations, strict=True)
+        ],
+        "has_constraints": len(run.constraints) > 0,
+        "created": time.time(),
+    }
+
+
+def _space_to_dict(space: Space) -> dict[str, Any] | None:
+    """Return a space as plain data, or None if it cannot be written so."""
+    try:
+        return space.to_dict()
+    except TypeError:  # choices that are not plain data
+        return None
+
+
+def _strategy_to_dict(strategy: Strategy[Any]) -> dict[str, Any]:
+    """Return name and options of a strategy; no options if it is an object that only the user can make."""
+    options = dict(strategy.options()) if is_registered(strategy) else None
+    return {"name": strategy.name, "options": options}
+
+
+def _evaluation_row(told: Told, told_at: float) -> EvaluationRow:
+    reading = told.reading
+    return EvaluationRow(
+        told.out.trial.id,
+        reading.value,
+        reading.violation,
+        reading.reason,
+        reading.traceback,
+        told.seconds,
+        told_at,
+        told.worker,
+        told.started_at,
+    )
+
+
+def _compare(reader: Reader, run: Run) -> None:
+    """Raise ValueError, naming what differs, unless the run is the stored one."""
+    then, now = reader.identity(), json.loads(json.dumps(_identity(run)))
+    differences = [
+        f"{name} is {now[name]!r} here and {then[name]!r} there"
+        for name in ("seed", "direction", "duplicates")
+        if now[name] != then[name]
+    ]
+    if then["space"] is not None and (found := Space.from_dict(then["space"]).differences(run.space)):
+        differences.insert(0, "space: " + "; ".join(found))
+    if now["strategy"] != then["strategy"]:
+        differences.append(f"strategy is {_named(now['strategy'])} here and {_named(then['strategy'])} there")
+    if now["starts"] != then["starts"]:
+        differences.append(
+            f"x0 has {len(now['starts'])} points here, {len(then['starts'])} there, or other values"
+        )
+    if now["has_constraints"] != then["has_constraints"]:
+        differences.append("constraints are given here or there, not both")
+    if differences:
+        raise ArgumentError(
+            f"the run in the store {str(reader.path)!r} is another one: {'; '.join(differences)}. "
+            f"Give the arguments of that run (or use dcmaes.resume), or another path for a new run"
+        )
+
+
+def _plain(reading: Reading) -> list[float | str | None]:
+    """Return value and violation, None where there is no value: NaN is not equal to itself.
+
+    A failure has neither, but a reason.
+    """
+    if reading.reason is not None:
+        return [None, None, reading.reason]
+    return [None if math.isnan(reading.value) else reading.value, reading.violation]
+
+
+def _named(strategy: dict[str, Any]) -> str:
+    options = strategy["options"]
+    return strategy["name"] if options is None else f"{strategy['name']} with {options}"
