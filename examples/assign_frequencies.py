@@ -1,7 +1,7 @@
-"""Give 30 radio stations one of three frequencies each; which of them disturb each other nobody has measured.
+"""Assign one of three frequencies to each of 30 radio stations, without knowing which of them interfere.
 
-All that can be observed is the disturbance in the whole network. A few hundred observations tell which pairs
-of stations are behind it, exactly, and so which assignment is best.
+Only the total interference in the network can be observed. A few hundred observations reveal exactly which
+pairs of stations cause it, and hence which assignment is best.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ space = dc.Space({f"station {i}": dc.Categorical([88.1, 95.7, 104.3]) for i in r
 
 
 def disturbance(point):
-    """Return what all pairs of near stations on one frequency disturb each other, the nearer the more."""
+    """Return the interference of all nearby pairs on the same frequency, larger for closer ones."""
     frequency = np.array(list(point.values()))
     return float(strength @ (frequency[first] == frequency[second]))
 

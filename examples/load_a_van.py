@@ -1,7 +1,7 @@
-"""Load a van with some of 40 parcels; nobody has weighed them, and only the weighbridge tells the total.
+"""Load a van with some of 40 parcels of unknown weight; only a weighbridge shows the total.
 
-What a parcel pays is not known either, but by the sum on the bill. A load that is too heavy has to be
-unloaded again: the bridge says by how much. So the search learns where the limit is, and keeps to it.
+The price of a single parcel is unknown as well: only the sum on the bill is seen. A load that is too heavy
+has to be unloaded again, and the bridge says by how much. From this the search learns the limit.
 """
 
 import numpy as np
@@ -15,12 +15,12 @@ limit = 400
 
 
 def load(x):
-    """Return what a load pays, and by how much it is too heavy."""
+    """Return the price of a load, and by how much it is too heavy."""
     return dc.Outcome(int(pay @ x), violation=int(weight @ x) - limit)
 
 
 def best_possible():
-    """Return what the best load pays, by somebody who knows all weights and prices."""
+    """Return the price of the best load, computed with all weights and prices known."""
     best = np.zeros(limit + 1, dtype=int)
     for kilos, price in zip(weight, pay, strict=True):
         best[kilos:] = np.maximum(best[kilos:], best[:-kilos] + price)

@@ -1,6 +1,6 @@
-"""Ask and tell: the loop is yours, results come late and in any order, and the run can be put aside.
+"""Ask and tell: write the loop yourself, tell results late and in any order, save the run and continue it.
 
-Here a queue of six slow machines is played; in real life they would be laboratories or cluster jobs.
+Six slow machines are simulated here; in practice they would be laboratories or cluster jobs.
 """
 
 import heapq
@@ -22,7 +22,7 @@ space = dc.Space(
 
 
 def experiment(point):
-    """Yield of a reaction that likes warm ethanol and the cool of the night."""
+    """Return the yield of a reaction that works best in warm ethanol at night."""
     loss = ((point["temperature"] - 62) / 10) ** 2 + {"slow": 2, "medium": 0, "fast": 1}[point["stirring"]]
     loss += {"water": 3, "ethanol": 0, "acetone": 1}[point["solvent"]]
     return 100 - 5 * loss - 2 * min((point["hour"] - 2) % 24, (2 - point["hour"]) % 24)
@@ -46,7 +46,7 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "reaction"
         optimizer.save(path)
-        print(f"put aside after {optimizer.n_evaluations} experiments, {len(optimizer.pending)} still out")
+        print(f"saved after {optimizer.n_evaluations} experiments, {len(optimizer.pending)} of them pending")
         optimizer = dc.Optimizer.load(path)
     run(optimizer, rng)
     result = optimizer.result()

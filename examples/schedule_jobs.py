@@ -1,8 +1,8 @@
-"""Schedule: which of three machines does each of 16 jobs, and in which order, so that little is late?
+"""A schedule: assign 16 jobs to three machines, and order them, so that as little as possible is late.
 
-Each job has a machine (categorical: machines differ) and a priority (integer: a machine takes its jobs by
-priority). Changing tools between families of jobs costs time, so it pays to keep a family together, but not
-always.
+Each job has a machine (categorical, since machines differ) and a priority (integer: a machine processes its
+jobs by priority). Changing tools between families of jobs takes time, so it often pays to keep a family
+together.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ def timetable(point):
 
 
 def lateness(point):
-    """Hours by which jobs are late, and a little for the hours of work."""
+    """Return the total lateness in hours, plus a small cost for late completion in general."""
     return sum(max(0.0, end - DUE[job]) + 0.01 * end for _, job, _, end in timetable(point))
 
 
@@ -38,15 +38,22 @@ space = dc.Space(
     {f"machine {job}": dc.Categorical(MACHINES) for job in range(N_JOBS)}
     | {f"priority {job}": dc.Integer(0, 15) for job in range(N_JOBS)}
 )
+BY_DUE_DATE = {f"machine {job}": MACHINES[job % 3] for job in range(N_JOBS)}
+BY_DUE_DATE |= {f"priority {job}": int(np.argsort(np.argsort(DUE))[job]) for job in range(N_JOBS)}
 
-if __name__ == "__main__":
-    by_due_date = {f"machine {job}": MACHINES[job % 3] for job in range(N_JOBS)}
-    by_due_date |= {f"priority {job}": int(np.argsort(np.argsort(DUE))[job]) for job in range(N_JOBS)}
-    result = dc.minimize(lateness, space, budget=4000, seed=0, x0=by_due_date)
-    print(f"in turn, by due date: {lateness(by_due_date):6.2f}")
+
+def search():
+    return dc.minimize(lateness, space, budget=1500, seed=0, x0=BY_DUE_DATE)
+
+
+def describe(result):
+    print(f"in turn, by due date: {lateness(BY_DUE_DATE):6.2f}")
     print(f"found:                {result.fun:6.2f}")
     for machine in MACHINES:
         jobs = [(job, end) for name, job, _, end in timetable(result.x) if name == machine]
-        print(
-            f"  {machine:<9}", ", ".join(f"{job}{'abc'[FAMILY[job]]} until {end:.0f} h" for job, end in jobs)
-        )
+        text = ", ".join(f"{job}{'abc'[FAMILY[job]]} until {end:.0f} h" for job, end in jobs)
+        print(f"  {machine:<9}", text)
+
+
+if __name__ == "__main__":
+    describe(search())

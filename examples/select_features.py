@@ -1,7 +1,7 @@
-"""Choose a subset: which of 40 measurements predict the outcome, at most eight of them?
+"""Features of a data set: which of 40 measurements, at most eight, predict the outcome?
 
-Six measurements matter, and each of them has a noisy copy that tempts to be taken as well. The criterion is
-the Bayesian information criterion of a least-squares fit; the limit is a constraint.
+Six measurements matter, and each of them has a noisy copy that is tempting to include as well. The objective
+is the Bayesian information criterion of a least-squares fit; the limit is a constraint.
 """
 
 import numpy as np
@@ -31,9 +31,16 @@ def too_many(chosen):
     return chosen.sum() - LIMIT
 
 
-if __name__ == "__main__":
+def search():
     nothing = np.zeros(D, dtype=np.int64)
-    result = dc.minimize(criterion, dc.Space.binary(D), budget=1500, seed=0, constraints=too_many, x0=nothing)
+    return dc.minimize(criterion, dc.Space.binary(D), budget=600, seed=0, constraints=too_many, x0=nothing)
+
+
+def describe(result):
     print("useful: ", USEFUL)
     print("chosen: ", np.flatnonzero(result.x).tolist())
     print(f"criterion {result.fun:.1f} after {result.nfev} evaluations")
+
+
+if __name__ == "__main__":
+    describe(search())

@@ -1,6 +1,6 @@
-"""Tune a model: mixed hyper-parameters of kernel regression, by cross-validation.
+"""Hyperparameters of a model: tune kernel regression by cross-validation.
 
-Three ways to measure likeness, two numbers on a log scale, a count and a switch, all searched together.
+Three kernels, two numbers on a logarithmic scale, an integer and a switch are searched jointly.
 """
 
 import numpy as np
@@ -44,12 +44,20 @@ space = dc.Space(
         "standardize": dc.Binary(),
     }
 )
+DEFAULT = {"kernel": "gaussian", "scale": 1.0, "ridge": 1.0, "degree": 3, "standardize": False}
 
-if __name__ == "__main__":
-    default = {"kernel": "gaussian", "scale": 1.0, "ridge": 1.0, "degree": 3, "standardize": False}
-    result = dc.minimize(error, space, budget=150, seed=0, x0=default)
-    print(f"default: {error(default):.4f}")
+
+def search():
+    return dc.minimize(error, space, budget=150, seed=0, x0=DEFAULT)
+
+
+def describe(result):
+    print(f"default: {error(DEFAULT):.4f}")
     print(f"tuned:   {result.fun:.4f}  (the noise alone is 0.01)")
     for name, value in result.x.items():
         print(f"  {name:<12}{value:.3g}" if isinstance(value, float) else f"  {name:<12}{value}")
     print(result.message)
+
+
+if __name__ == "__main__":
+    describe(search())
