@@ -1,4 +1,4 @@
-"""A real optimization to look at: ``python -m dcmaes.demo``."""
+"""A real optimization as a demonstration: ``python -m dcmaes.demo``."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def test_one_worker_gives_the_run_of_the_library(folder):
 def test_a_stored_run_goes_on(folder):
     run("minimize", "tune.toml", "--quiet", "--budget", 10)
     result = run("minimize", "tune.toml")
-    assert "going on with the run in tune.db" in result.stderr
+    assert "continuing the run in tune.db" in result.stderr
     assert len(dc.store.read("tune.db").history) == 24
 
 

@@ -175,7 +175,7 @@ def test_a_killed_run_goes_on(folder, start):
     assert 0 < n_before < 12
     assert not dc.store.read(folder / "tune.db").is_running
     _, err = finish(start("resume", "tune.db", "--json"), 0)
-    assert "going on with the run in tune.db" in err
+    assert "continuing the run in tune.db" in err
     assert sorted(history(folder).ids.tolist()) == list(range(12))
 
 

@@ -40,7 +40,7 @@ def describe_spec(spec: Spec) -> str:
 
 
 def try_once(spec: Spec, echo: Callable[[str], Any]) -> bool:
-    """Evaluate one point, say what came of it, and return whether there was a value."""
+    """Evaluate one point, show the result, and return whether there was a value."""
     point = example_point(spec)
     echo(f"trying      {describe_point(point)}")
     if spec.command is None:

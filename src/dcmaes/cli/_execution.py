@@ -200,12 +200,12 @@ def _any_values(spec: Spec) -> dict[str, Any]:
 
 
 def prepare(store: Path, *, is_quiet: bool) -> None:
-    """Say that a run is gone on with, or set aside what an older run of that name has left behind."""
+    """Say that a run is continued, or move aside what an older run of that name left behind."""
     store.parent.mkdir(parents=True, exist_ok=True)
     outputs = outputs_folder(store)
     if store.exists():
         if not is_quiet:
-            note(f"going on with the run in {store}")
+            note(f"continuing the run in {store}")
         return
     if outputs.exists() and any(outputs.iterdir()):
         number = 1

@@ -112,7 +112,7 @@ def init(path: Path, force: bool) -> None:
 
 @main.command(short_help="Look for mistakes in a specification.")
 @click.argument("spec", type=_FILE)
-@click.option("--try", "is_trial", is_flag=True, help="Also evaluate one point, and show what came of it.")
+@click.option("--try", "is_trial", is_flag=True, help="Also evaluate one point, and show the result.")
 def check(spec: Path, is_trial: bool) -> None:
     """Look for mistakes in SPEC without running anything."""
     from dcmaes.cli._checking import describe_spec, try_once
@@ -151,7 +151,7 @@ def minimize(
 ) -> None:
     """Run what SPEC says; options come before what is in the file.
 
-    If the run is in its store already, go on with it.
+    If the run is already in its store, it is continued.
     """
     from dcmaes.cli._execution import override
     from dcmaes.cli._spec import read_spec
@@ -216,10 +216,10 @@ def resume(
 
 @main.command(short_help="Show how far a run is, live.")
 @click.argument("store", type=_FILE)
-@click.option("--once", is_flag=True, help="Print how it stands now, and end.")
+@click.option("--once", is_flag=True, help="Print the current state and exit.")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 def status(store: Path, once: bool, as_json: bool) -> None:
-    """Show how far the run in STORE is; live in a terminal while it goes on, until Ctrl-C."""
+    """Show the progress of the run in STORE; live in a terminal while it is running, until Ctrl-C."""
     from dcmaes.cli._answers import to_json
     from dcmaes.cli._status import describe_state, follow, read_standing, status_to_dict
     from dcmaes.cli._targets import find_store

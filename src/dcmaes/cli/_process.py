@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-# How long a program may go on after it was asked to end, and how long output of what it left behind is read.
+# How long a program may take to end after it was asked to, and how long the output of its children is read.
 GRACE_SECONDS = 2.0
 _DRAIN_SECONDS = 0.5
 _TICK_SECONDS = 0.1

@@ -52,11 +52,11 @@ def read_standing(run: StoredRun) -> Standing:
 
 
 def describe_state(run: StoredRun) -> str:
-    """Return in a line whether a run is going on, or why it is not."""
+    """Return a line that says whether the run is in progress, or why it is not."""
     if run.is_running:
         return f"running, last written {describe_duration(max(time.time() - run.updated, 0.0))} ago"
     if run.stop_reason is None:
-        return "not running: it was ended from outside; dcmaes resume goes on with it"
+        return "not running: it was killed; continue it with dcmaes resume"
     return f"not running: {run.message}"
 
 

@@ -1,4 +1,4 @@
-"""The one evaluation loop, and what goes on around it: workers, interrupts, errors."""
+"""The one evaluation loop, with workers, interrupts and errors."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ class _Loop:
         self._asked.clear()
 
     def _take(self, trial: Trial, measurement: Measurement) -> None:
-        """Tell what came of a trial, or in a round keep it until all of the round can be told in order."""
+        """Tell the result of a trial; in a round, keep it until all of the round can be told in order."""
         if self._batch_size is None:
             self._optimizer._tell_measured(trial, measurement)
         else:

@@ -41,14 +41,14 @@ class Optimizer:
     Parameters
     ----------
     space : Space
-        Where to search.
+        The variables to search over.
     budget : int
-        How many evaluations may be made.
+        The maximum number of evaluations.
     seed : int or None
         Seed of all randomness: the same seed and the same values told in the same order give the same points.
         None draws one, which the result reports.
     strategy : str or strategy
-        "auto", the name of a strategy, or an object that obeys the strategy protocol.
+        "auto", the name of another strategy, or an object that follows the strategy protocol.
     direction : {"minimize", "maximize"}
         Which values are good.
     x0 : point, (point, value), sequence of these, DataFrame, path, History or Result
@@ -76,8 +76,8 @@ class Optimizer:
     callbacks : callable or sequence of callables
         Each is called with the optimizer after every tell; one that returns True stops the run.
     store : path
-        A file to which every ask and every result is written before it counts. If the run is in it already,
-        this optimizer goes on where that one stopped: trials that were out are in `pending`. Arguments that
+        A file to which every ask and every result is written before it counts. If the file already holds this
+        run, it continues where it stopped: trials that had not been told are in `pending`. Arguments that
         make it another run (space, seed, strategy, direction, duplicates, x0) raise ValueError; budget,
         time_limit, target, patience and on_error may change. One process at a time; see `close`.
 
@@ -139,12 +139,12 @@ class Optimizer:
 
     @property
     def budget(self) -> int:
-        """How many evaluations may be made."""
+        """The maximum number of evaluations."""
         return self._run.settings.budget
 
     @property
     def n_evaluations(self) -> int:
-        """How many evaluations were told."""
+        """The number of evaluations told so far."""
         return self._run.n_told
 
     @property
@@ -155,7 +155,7 @@ class Optimizer:
 
     @property
     def best(self) -> Record | None:
-        """The best evaluation so far, or None; feasible before infeasible, those by their violation."""
+        """The best evaluation so far, or None; feasible points first, infeasible ones by their violation."""
         with self._lock:
             index = self._run.best()
             return None if index is None else self.history[index]
@@ -168,9 +168,8 @@ class Optimizer:
     def ask(self, n: int | None = None) -> list[Trial]:
         """Return new trials to evaluate.
 
-        Never more than the budget has left, trials that are out counted; the list is empty when there is
-        nothing left to hand out: the run has stopped, the rest of the budget is out, or every point not known
-        yet is out.
+        Pending trials count towards the budget. The list is empty when there is nothing to hand out: the run
+        has stopped, the rest of the budget is pending, or every unknown point is pending.
 
         Parameters
         ----------
@@ -191,14 +190,14 @@ class Optimizer:
             return trials
 
     def tell(self, trials: Trial | Sequence[Trial], values: Any, *, seconds: Any = None) -> None:
-        """Record what came of trials: all or some of those asked for, in any order, at any time, once each.
+        """Record the results of trials: all or some of those asked for, in any order, at any time, once each.
 
         Parameters
         ----------
         trials : Trial or sequence of Trial
             What was evaluated.
         values : number, Outcome, exception or sequence of these
-            What came of each. An exception, NaN, infinity or anything that is no number is a failure.
+            The result of each. An exception, NaN, infinity or anything that is not a number is a failure.
         seconds : float or sequence of float
             How long the objective took, for the record.
 
@@ -212,7 +211,7 @@ class Optimizer:
             self._record(self._run.match(trials, values, seconds))
 
     def should_stop(self) -> StopReason | None:
-        """Return why the run is over, or None while it goes on. Trials still out may be told afterwards."""
+        """Return why the run is over, or None while it is not. Pending trials may be told afterwards."""
         with self._lock:
             self._run.is_over()
             return None if self._run.stop is None else self._run.stop.reason

@@ -1,4 +1,4 @@
-"""Showing how far a run is while it goes on."""
+"""A live display of the progress of a run."""
 
 from __future__ import annotations
 

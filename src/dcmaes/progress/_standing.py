@@ -17,14 +17,14 @@ class Standing:
     Attributes
     ----------
     n_told, budget, n_running, n_pending, n_failures, n_restarts : int
-        Evaluations done, allowed, going on, asked for where it is not known which of them are going on, and
+        Evaluations finished, allowed, running, pending where it is not known which of them are running, and
         failed; restarts of the strategy.
     best_value, best_violation : float
         The best value, NaN if there is none, and its constraint violation.
     best_point : dict, array or None
         Where it was found.
     best_number : int
-        The how-manieth evaluation it was; 0 for a value that came with a starting point.
+        The number of the evaluation that gave it; 0 for a value that came with a starting point.
     best_at : float
         Seconds from the start of the run to when it was told.
     step_size : float
@@ -170,7 +170,7 @@ def estimate_left(standing: Standing, n_before: int, seconds: float, time_limit:
     n_before : int
         How many evaluations had been told when the sitting began, `seconds` ago.
     seconds : float
-        How long the sitting has been going on.
+        The duration of the current session.
     time_limit : float or None
         How long it may go on.
 

@@ -29,7 +29,7 @@ def write_html(
     Parameters
     ----------
     result : Result or StoredRun
-        The run, also one that is still going on.
+        The run, which may still be in progress.
     path : path
         The file; one that exists is replaced.
     title : str

@@ -16,7 +16,7 @@ from dcmaes.space import CATEGORY, CONTINUOUS
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 _MOST_BINS = 40
 _MOST_ROWS = 60
-# Up to this many states of an ordered variable are told apart better than a band would.
+# Up to this many states, an ordered variable is shown state by state rather than as a band.
 _FEW_STATES = 8
 
 

@@ -147,7 +147,7 @@ def _marginals(run: Run) -> dict[str, Any]:
 
 
 def _thinned(data: Convergence) -> dict[str, Any]:
-    """Return at most so many marks as can be told apart; the steps of the best value are all kept."""
+    """Return at most as many marks as can be distinguished; all steps of the best value are kept."""
     n = len(data.value)
     is_step = np.ones(n, dtype=bool)
     is_step[1:] = (data.best[1:] != data.best[:-1]) & np.isfinite(data.best[1:])

@@ -1,4 +1,4 @@
-"""A run as reports see it: coded points, what came of them, when and where."""
+"""A run as reports see it: coded points, their results, and when and where they were evaluated."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ class Run:
     best : int or None
         The first evaluation of the best point.
     n_pending : int
-        How many trials are out for evaluation, as far as that is known.
+        The number of pending trials, if known.
     is_running : bool
-        Whether the run goes on; one that did not stop and does not go on was broken off.
+        Whether the run is in progress; one that neither stopped nor is in progress was killed.
     settings, versions : dict
         What the run was told to do, and with what it ran, as far as these are known.
     """

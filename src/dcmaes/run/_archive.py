@@ -17,7 +17,7 @@ from dcmaes.run._rows import RowCodec
 
 
 class Status(IntEnum):
-    """What came of an evaluation."""
+    """The status of an evaluation."""
 
     OK = 0
     INFEASIBLE = 1

@@ -156,7 +156,7 @@ class History(Sequence[Record]):
 
     @property
     def statuses(self) -> NDArray[np.str_]:
-        """What came of each evaluation: "ok", "infeasible" or "failed", shape (n,)."""
+        """The status of each evaluation: "ok", "infeasible" or "failed", shape (n,)."""
         return readonly(_STATUSES[self._archive.column("status", self._n)])
 
     @property

@@ -58,7 +58,7 @@ class Knowledge:
         return self.archive.codec.coded(out.row for out in self.outstanding.values())
 
     def contains(self, x: FloatArray) -> NDArray[np.bool_]:
-        """Tell for each row of `x` whether it was evaluated, is out for evaluation, or is excluded."""
+        """Tell for each row of `x` whether it was evaluated, is pending, or is excluded."""
         codec, archive = self.archive.codec, self.archive
         keys = [codec.key(row) for row in codec.rows(np.atleast_2d(x))]
         return np.array(
@@ -67,7 +67,7 @@ class Knowledge:
         )
 
     def is_out(self, key: bytes) -> bool:
-        """Tell whether the point is out for evaluation."""
+        """Tell whether the point is pending."""
         return key in self._n_out
 
     def exclude(self, key: bytes, violation: float) -> None:
@@ -76,12 +76,12 @@ class Knowledge:
             self.excluded[key] = violation
 
     def hand_out(self, out: Outstanding) -> None:
-        """Remember that a trial is out for evaluation."""
+        """Remember that a trial is pending."""
         self.outstanding[out.trial.id] = out
         self._n_out[out.key] = self._n_out.get(out.key, 0) + 1
 
     def take_back(self, trial_id: int) -> Outstanding:
-        """Forget that a trial is out for evaluation, and return it."""
+        """Remove a trial from the pending ones, and return it."""
         out = self.outstanding.pop(trial_id)
         n_left = self._n_out.pop(out.key) - 1
         if n_left:
@@ -89,7 +89,7 @@ class Knowledge:
         return out
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is out and what is excluded as plain data and arrays."""
+        """Return pending and excluded points as plain data and arrays."""
         outstanding = list(self.outstanding.values())
         return {
             "ids": [out.trial.id for out in outstanding],

@@ -14,7 +14,7 @@ from dcmaes._validation import FloatArray
 AGAIN_SHARE = 0.2
 # So many points must be known before one of them is evaluated again.
 _FIRST_POINTS = 10
-# After so many repeats that all gave the same value to the last bit, the objective is taken to have no noise.
+# After this many repeats that all gave the same value to the last bit, the objective counts as noiseless.
 _EQUAL_REPEATS = 5
 # What is typical of good points is taken from those told last: this share of all, and at least so many.
 _RECENT_SHARE = 0.25
@@ -113,7 +113,7 @@ class Repeats:
         n_asked, n_again : int
             How many trials were handed out so far, and how many of them to make sure of points like this one.
         is_out : callable
-            Whether the point of an evaluation is out already.
+            Whether the point of an evaluation is pending already.
         """
         is_exact = self._n_repeats >= _EQUAL_REPEATS and self._variance() == 0.0
         if n_again >= AGAIN_SHARE * n_asked or is_exact or len(self._first) < _FIRST_POINTS:

@@ -14,8 +14,8 @@ from dcmaes.run._knowledge import Knowledge
 from dcmaes.run._search import Search
 from dcmaes.space import CONTINUOUS, Space
 
-# After so many batches of draws in a row that were all known, a new point is looked for without the strategy.
-# Being told known values for nothing moves a strategy on, so it may get away by itself. The number limits the
+# After this many consecutive batches of known points, a new point is found without the strategy.
+# Known values told at no cost also move a strategy, so it may escape by itself. The number limits the
 # time: each of these batches costs an update, which is most of an ask in a space that is nearly known
 # (benchmarks/small_spaces.py).
 KNOWN_BATCHES = 5

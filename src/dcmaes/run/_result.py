@@ -86,7 +86,7 @@ class Result:
     success : bool
         Whether `x` is feasible and the run did not end in an error.
     stop_reason : StopReason or None
-        Why the run stopped; None while it is still going on.
+        Why the run stopped; None while it is running.
     message : str
         The same in one line, with the number that fired.
     history : History

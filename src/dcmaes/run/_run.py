@@ -30,7 +30,7 @@ _WANTED_TRIALS = "a Trial that ask returned, or several of them"
 
 
 class Told(NamedTuple):
-    """What came of one trial that was out for evaluation; `started_at` is in seconds since 1970."""
+    """The result of one pending trial; `started_at` is in seconds since 1970."""
 
     out: Outstanding
     reading: Reading
@@ -130,7 +130,7 @@ class Run:
         return [Told(*told) for told in zip(outs, readings, times, strict=True)]
 
     def record(self, told: Told, told_at: float) -> None:
-        """Take in what came of one trial: the only place where evaluations enter a run."""
+        """Record the result of one trial: the only place where evaluations enter a run."""
         out, reading, seconds = told.out, told.reading, told.seconds
         value, violation = self.settings.sign * reading.value, reading.violation
         status = Status.of(violation)
@@ -153,7 +153,7 @@ class Run:
         self._check_stop(value, violation, self._margin(out.key))
 
     def is_over(self) -> bool:
-        """Tell whether the run has stopped; looks at the clock."""
+        """Tell whether the run has stopped; reads the clock."""
         if self.stop is None and self._is_late():
             limit, elapsed = self.settings.time_limit, self._sitting()
             self.stop = StopReason.TIME_LIMIT.stop(limit=limit, elapsed=elapsed)

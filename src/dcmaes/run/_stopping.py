@@ -55,7 +55,7 @@ class Stop(NamedTuple):
     message: str
 
 
-# What ends one sitting, not the search: a run that is loaded goes on after these (mended, after an error).
+# Reasons that end a session but not the search: a run that is loaded continues after these.
 PASSING = frozenset(
     {
         *(StopReason.TIME_LIMIT, StopReason.CALLBACK, StopReason.INTERRUPTED),

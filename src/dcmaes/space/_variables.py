@@ -254,7 +254,7 @@ class Categorical(_Listed):
     ----------
     choices : sequence
         Any objects; points have the very objects given. Choices are the same if they are equal and of the
-        same type: 1, True, 1.0 and "1" are four choices; objects without a hash are told apart by identity.
+        same type: 1, True, 1.0 and "1" are four choices; objects without a hash are compared by identity.
 
     Examples
     --------

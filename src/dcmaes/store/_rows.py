@@ -20,7 +20,7 @@ class TrialRow(NamedTuple):
 
 
 class EvaluationRow(NamedTuple):
-    """What came of one trial, in the user's sign.
+    """The result of one trial, in the user's sign.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class EvaluationRow(NamedTuple):
 
 
 class LossRow(NamedTuple):
-    """An evaluation that came to nothing through no fault of its own, and was begun again."""
+    """An evaluation that was lost through no fault of its own, and started again."""
 
     trial: int
     reason: str

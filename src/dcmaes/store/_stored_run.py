@@ -23,7 +23,7 @@ from dcmaes.strategies import Strategy
 
 
 class Pending(NamedTuple):
-    """A trial that is out for evaluation, since when in seconds since 1970."""
+    """A pending trial; `since` is in seconds since 1970."""
 
     id: int
     point: Any
@@ -31,7 +31,7 @@ class Pending(NamedTuple):
 
 
 class Span(NamedTuple):
-    """One evaluation in time: who made it, from when to when in seconds since 1970, and what came of it."""
+    """When and by whom an evaluation was made, in seconds since 1970, and its status."""
 
     id: int
     worker: str
@@ -75,7 +75,7 @@ class StoredRun:
     history : History
         Every evaluation.
     pending : tuple of Pending
-        The trials that are out, oldest first.
+        The pending trials, oldest first.
     sittings : tuple of Sitting
         The processes that worked on it, one after the other.
     is_running : bool
@@ -113,7 +113,7 @@ class StoredRun:
 
     @property
     def stop_reason(self) -> StopReason | None:
-        """Why the run stopped; None if it goes on, or was killed."""
+        """Why the run stopped; None if it is running or was killed."""
         stopped = self._stopped
         return None if stopped is None else next(r for r in StopReason if r.value == stopped.stop_reason)
 

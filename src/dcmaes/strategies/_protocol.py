@@ -108,7 +108,7 @@ class Known(Protocol):
         """Coded points out for evaluation, shape (k, d)."""
 
     def contains(self, x: FloatArray) -> NDArray[np.bool_]:
-        """Tell for each row of `x` whether it was evaluated, is out for evaluation, or is excluded."""
+        """Tell for each row of `x` whether it was evaluated, is pending, or is excluded."""
 
 
 @dataclass(frozen=True)

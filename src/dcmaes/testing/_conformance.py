@@ -172,7 +172,7 @@ class StrategyConformance:
         self._check_alive(strategy, space, state)
 
     def test_restart(self, strategy: Strategy[Any], space: Space) -> None:
-        """A restart gives a state that goes on, or None."""
+        """A restart returns a state that can be continued, or None."""
         for state in _states(strategy, space):
             fresh = strategy.restart(state, np.random.default_rng(2))
             if fresh is not None:
@@ -182,7 +182,7 @@ class StrategyConformance:
     # What can be shown and kept of a state.
 
     def test_round_trip(self, strategy: Strategy[Any], space: Space) -> None:
-        """A state rebuilt from plain data goes on bit for bit like the original."""
+        """A state rebuilt from plain data continues exactly like the original."""
         for state in _states(strategy, space):
             data = _from_plain(json.loads(json.dumps(_plain(strategy.state_to_dict(state)))))
             again = strategy.state_from_dict(data, space.sites)
