@@ -46,7 +46,8 @@ NAMES = {
         timeline_data write_html
     """,
     "dcmaes.space": """
-        Binary CATEGORY CONTINUOUS Categorical Float Integer LATTICE Ordinal Scale Sites Space Variable
+        Binary CATEGORY CONTINUOUS Categorical Float Integer LATTICE Ordinal Scale SiteKind Sites Space
+        Variable
     """,
     "dcmaes.store": "Failure Loss Pending Span StoreError StoredRun read",
     "dcmaes.strategies": """

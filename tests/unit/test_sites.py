@@ -9,7 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dcmaes.space import CATEGORY, CONTINUOUS, LATTICE, Sites
+from dcmaes.space import (
+    CATEGORY,
+    CONTINUOUS,
+    LATTICE,
+    Binary,
+    Categorical,
+    Float,
+    Integer,
+    Ordinal,
+    Sites,
+    Space,
+)
 
 
 def make(*specs):
@@ -282,3 +293,29 @@ class TestObject:
     def test_shapes_must_agree(self):
         with pytest.raises(ValueError, match=r"n_states must have shape \(1,\).*got \(2,\)"):
             Sites([LATTICE], [3, 4], [False], [False], [0.0], [2.0])
+
+
+def test_sites_answer_for_every_kind_of_variable():
+    """Each question by its definition, for variables at the limits of every answer."""
+    rows = {
+        # variable: lattice, category, continuous, numeric, free, choice, line, short
+        Binary(): "lattice numeric free choice short",
+        Integer(5, 5): "lattice numeric short",
+        Integer(0, 1): "lattice numeric free choice short",
+        Integer(0, 2): "lattice numeric free line short",
+        Integer(0, 3): "lattice numeric free line short",
+        Integer(0, 4): "lattice numeric free line",
+        Float(0, 1, step=1): "lattice numeric free choice short",
+        Float(0, 1, step=0.1): "lattice numeric free line",
+        Ordinal(["s", "m", "l"]): "lattice numeric free line short",
+        Categorical(["only"]): "category short",
+        Categorical(["a", "b"]): "category free choice short",
+        Categorical(range(9)): "category free choice short",
+        Float(2, 2): "continuous numeric",
+        Float(2, 3): "continuous numeric free line",
+    }
+    sites = Space({str(i): variable for i, variable in enumerate(rows)}).sites
+    for question in ("lattice", "category", "continuous", "numeric", "free", "choice", "line", "short"):
+        answer = getattr(sites, f"is_{question}")
+        assert answer.tolist() == [question in words.split() for words in rows.values()], question
+        assert not answer.flags.writeable

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.space import CATEGORY, CONTINUOUS, Sites
+from dcmaes.space import Sites
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,14 +44,11 @@ class FeatureMap:
     @cached_property
     def numeric(self) -> IntArray:
         """Sites with a number as feature, shape (q,)."""
-        sites = self.sites
-        is_line = np.where(sites.kind == CONTINUOUS, sites.low < sites.high, sites.n_states > 2)
-        return np.flatnonzero(is_line & (sites.kind != CATEGORY))
+        return np.flatnonzero(self.sites.is_line)
 
     @cached_property
     def _choice(self) -> tuple[IntArray, FloatArray]:
-        is_choice = (self.sites.kind == CATEGORY) & (self.sites.n_states > 1) | (self.sites.n_states == 2)
-        sites = np.flatnonzero(is_choice)
+        sites = np.flatnonzero(self.sites.is_choice)
         n_states = self.sites.n_states[sites]
         site = np.repeat(sites, n_states - 1)
         rank = np.concatenate([np.arange(n - 1) for n in n_states]) if len(sites) else np.empty(0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dcmaes._threads import single_thread
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.space import CATEGORY, Sites
+from dcmaes.space import Sites
 
 _LEAST_POINTS = 8
 _MOST_POINTS = 600
@@ -110,7 +110,7 @@ class _Features:
     def __init__(self, sites: Sites, site: int) -> None:
         self._n_states = n_states = int(sites.n_states[site])
         self._kind = "circle" if sites.periodic[site] else "polynomial"
-        if sites.kind[site] == CATEGORY:
+        if sites.is_category[site]:
             self._kind = "simplex"
         elif self._kind == "polynomial":
             n_grid = min(n_states, _N_GRID) if n_states else _N_GRID

@@ -11,7 +11,6 @@ from dcmaes._validation import FloatArray, IntArray
 from dcmaes.report._importance import ranked_variables
 from dcmaes.report._labels import Tick, axis_texts, axis_ticks, state_labels
 from dcmaes.report._run import Run, read_run
-from dcmaes.space import CATEGORY, CONTINUOUS
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 _MOST_BINS = 40
@@ -138,8 +137,8 @@ def _edges(run: Run) -> IntArray:
 
 def _panel(run: Run, edges: IntArray, site: int) -> Heat | Band:
     sites = run.space.sites
-    is_listed = sites.kind[site] == CATEGORY
-    if sites.kind[site] != CONTINUOUS and (is_listed or sites.n_states[site] <= _FEW_STATES):
+    has_few = sites.is_lattice[site] and sites.n_states[site] <= _FEW_STATES
+    if sites.is_category[site] or has_few:
         return _states(run, edges, site)
     position = run.position[:, site]
     quantile = np.array([np.quantile(position[a:b], QUANTILES) for a, b in _periods(edges)]).T

@@ -20,7 +20,7 @@ from dcmaes.report._interactions import correlations_data, graph_data, interacti
 from dcmaes.report._marginals import marginals_data
 from dcmaes.report._run import Run
 from dcmaes.report._timeline import timeline_data
-from dcmaes.space import CONTINUOUS, Space
+from dcmaes.space import Space
 
 _MOST_MARKS = 2000
 _MOST_BARS = 20
@@ -198,7 +198,7 @@ def _column(run: Run, site: int) -> dict[str, Any]:
     """Return one variable: numbers, or labels and which of them."""
     variable, x = run.space.variables[site], run.x[:, site]
     name = run.names[site]
-    if variable.site.kind == CONTINUOUS:
+    if run.space.sites.is_continuous[site]:
         return {"name": name, "number": _rounded(x)}
     scale = variable.scale
     if scale is not None and max(abs(scale.low), abs(scale.high)) < _LARGEST_EXACT:

@@ -12,7 +12,7 @@ from dcmaes._validation import FloatArray, IntArray
 from dcmaes.run._constraints import Constraints
 from dcmaes.run._knowledge import Knowledge
 from dcmaes.run._search import Search
-from dcmaes.space import CONTINUOUS, Space
+from dcmaes.space import Space
 
 # After this many consecutive batches of known points, a new point is found without the strategy.
 # Known values told at no cost also move a strategy, so it may escape by itself. The number limits the
@@ -191,8 +191,8 @@ class Proposer:
         """Return the coded points with these numbers in the list of all points, shape (n, d)."""
         sites = self._space.sites
         # Continuous sites of a finite space have one value.
-        x = np.tile(np.where(sites.kind == CONTINUOUS, sites.low, 0.0), (len(numbers), 1))
-        for site in np.flatnonzero(sites.n_states > 1):
+        x = np.tile(np.where(sites.is_continuous, sites.low, 0.0), (len(numbers), 1))
+        for site in np.flatnonzero(sites.is_free):
             numbers, x[:, site] = np.divmod(numbers, sites.n_states[site])
         return x
 

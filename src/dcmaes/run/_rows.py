@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
-from dcmaes.space import CONTINUOUS, Sites
+from dcmaes.space import Sites
 
 # Of this many bytes two different rows share a digest with a chance below 1e-26 in 10^6 rows.
 _KEY_SIZE = 16
@@ -53,7 +53,7 @@ class RowCodec:
 
 
 def _smallest_type(sites: Sites) -> np.dtype[np.generic]:
-    if (sites.kind == CONTINUOUS).any():
+    if sites.is_continuous.any():
         return np.dtype(np.float64)
     highest = int(sites.n_states.max()) - 1
     for kind in (np.uint8, np.uint16, np.uint32):

@@ -1,7 +1,7 @@
 """Spaces of points, their variables, and the coded form that strategies see."""
 
 from dcmaes.space._ranges import Float, Integer
-from dcmaes.space._sites import CATEGORY, CONTINUOUS, LATTICE, Sites
+from dcmaes.space._sites import CATEGORY, CONTINUOUS, LATTICE, SiteKind, Sites
 from dcmaes.space._space import Space
 from dcmaes.space._variables import Binary, Categorical, Ordinal, Scale, Variable
 
@@ -15,6 +15,7 @@ __all__ = [
     "Integer",
     "Ordinal",
     "Scale",
+    "SiteKind",
     "Sites",
     "Space",
     "Variable",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from enum import IntEnum
 from functools import cached_property
 from typing import Any
 
@@ -11,9 +12,23 @@ from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray, readonly
 
-LATTICE = 0
-CATEGORY = 1
-CONTINUOUS = 2
+
+class SiteKind(IntEnum):
+    """What the states of a site are: in a row, side by side, or a continuum.
+
+    >>> SiteKind(1)
+    <SiteKind.CATEGORY: 1>
+    """
+
+    LATTICE = 0
+    CATEGORY = 1
+    CONTINUOUS = 2
+
+
+LATTICE, CATEGORY, CONTINUOUS = SiteKind
+
+# Lattices of at most so many states can be searched without knowing their order.
+FEW_STATES = 4
 
 Columns = slice | IntArray | None
 
@@ -43,7 +58,7 @@ class Sites:
     Attributes
     ----------
     kind : int8 array of shape (d,)
-        `LATTICE` (binary, integer, ordinal), `CATEGORY` or `CONTINUOUS`.
+        `SiteKind.LATTICE` (binary, integer, ordinal, steps), `CATEGORY` or `CONTINUOUS`.
     n_states : int64 array of shape (d,)
         Number of states; 0 for continuous sites.
     periodic : bool array of shape (d,)
@@ -94,14 +109,55 @@ class Sites:
         return len(self.kind)
 
     @cached_property
+    def is_lattice(self) -> NDArray[np.bool_]:
+        """Whether each site has states in a row (or on a circle), shape (d,)."""
+        return readonly(self.kind == LATTICE)
+
+    @cached_property
+    def is_category(self) -> NDArray[np.bool_]:
+        """Whether each site is one of several states without an order, shape (d,)."""
+        return readonly(self.kind == CATEGORY)
+
+    @cached_property
+    def is_continuous(self) -> NDArray[np.bool_]:
+        """Whether each site has an interval of values, shape (d,)."""
+        return readonly(self.kind == CONTINUOUS)
+
+    @cached_property
     def is_numeric(self) -> NDArray[np.bool_]:
         """Whether each site has a coordinate (all but the category sites), shape (d,)."""
-        return readonly(self.kind != CATEGORY)
+        return readonly(~self.is_category)
+
+    @cached_property
+    def is_free(self) -> NDArray[np.bool_]:
+        """Whether each site has more than one value, shape (d,)."""
+        return readonly(np.where(self.is_continuous, self.low < self.high, self.n_states > 1))
+
+    @cached_property
+    def is_choice(self) -> NDArray[np.bool_]:
+        """Whether each site has states that differ without being near or far, shape (d,).
+
+        Those are free category sites, and lattices of two states.
+        """
+        return readonly(self.is_free & (self.is_category | (self.n_states == 2)))
+
+    @cached_property
+    def is_line(self) -> NDArray[np.bool_]:
+        """Whether each site has values between its ends, shape (d,): all free sites but the choices."""
+        return readonly(self.is_free & ~self.is_choice)
+
+    @cached_property
+    def is_short(self) -> NDArray[np.bool_]:
+        """Whether each site has few enough states to be searched as a choice, shape (d,).
+
+        Those are category sites of any size, and lattices of at most four states.
+        """
+        return readonly(self.is_category | (self.is_lattice & (self.n_states <= FEW_STATES)))
 
     @cached_property
     def is_finite(self) -> bool:
         """Whether points can come again: there is no continuous site."""
-        return bool((self.kind != CONTINUOUS).all())
+        return not self.is_continuous.any()
 
     def coordinate(self, x: FloatArray) -> FloatArray:
         """Return the unit coordinate of coded points, shape (..., d).
@@ -271,35 +327,28 @@ class Sites:
     # What follows is computed once: arrays of shape (d,), and the columns of each group of sites.
 
     @cached_property
-    def _is_single(self) -> NDArray[np.bool_]:
-        single: NDArray[np.bool_] = np.where(
-            self.kind == CONTINUOUS, self.low == self.high, self.n_states == 1
-        )
-        return single
-
-    @cached_property
     def _is_log(self) -> NDArray[np.bool_]:
-        return self.log & ~self._is_single
+        return self.log & self.is_free
 
     @cached_property
     def _linear_lattice(self) -> Columns:
-        return _columns((self.kind == LATTICE) & ~self._is_log)
+        return _columns(self.is_lattice & ~self._is_log)
 
     @cached_property
     def _log_lattice(self) -> Columns:
-        return _columns((self.kind == LATTICE) & self._is_log)
+        return _columns(self.is_lattice & self._is_log)
 
     @cached_property
     def _continuous(self) -> Columns:
-        return _columns((self.kind == CONTINUOUS) & ~self._is_log)
+        return _columns(self.is_continuous & ~self._is_log)
 
     @cached_property
     def _log_continuous(self) -> Columns:
-        return _columns((self.kind == CONTINUOUS) & self._is_log)
+        return _columns(self.is_continuous & self._is_log)
 
     @cached_property
     def _continuous_circle(self) -> Columns:
-        return _columns((self.kind == CONTINUOUS) & self.periodic)
+        return _columns(self.is_continuous & self.periodic)
 
     @cached_property
     def _has_circle(self) -> bool:
@@ -307,17 +356,17 @@ class Sites:
 
     @cached_property
     def _offset(self) -> FloatArray:
-        return np.where(self.kind == CONTINUOUS, self.low, 0.0)
+        return np.where(self.is_continuous, self.low, 0.0)
 
     @cached_property
     def _scale(self) -> FloatArray:
         """How many spacings of a lattice make one unit of its coordinate."""
-        return np.where(self._is_single, 0.0, self.n_states - 1.0 + self.periodic)
+        return np.where(self.is_free, self.n_states - 1.0 + self.periodic, 0.0)
 
     @cached_property
     def _divisor(self) -> FloatArray:
-        divisor = np.where(self.kind == CONTINUOUS, self.high - self.low, self._scale)
-        return np.where((self.kind == CATEGORY) | self._is_single, 1.0, divisor)
+        divisor = np.where(self.is_continuous, self.high - self.low, self._scale)
+        return np.where(self.is_category | ~self.is_free, 1.0, divisor)
 
     @cached_property
     def _log_range(self) -> FloatArray:
@@ -325,7 +374,7 @@ class Sites:
         low = np.where(self._is_log, self.low, 1.0)
         steps = np.where(self._is_log, self.n_states - 1.0, 0.0)
         ratio = np.where(self._is_log, self.high, 1.0) / low
-        return np.where(self.kind == CONTINUOUS, np.log(ratio), np.log1p(np.maximum(steps, 0.0) / low))
+        return np.where(self.is_continuous, np.log(ratio), np.log1p(np.maximum(steps, 0.0) / low))
 
     @cached_property
     def _tolerance(self) -> FloatArray:
@@ -335,10 +384,10 @@ class Sites:
 
     @cached_property
     def _gap_low(self) -> FloatArray:
-        gap = np.where(self._is_single | (self.kind == CONTINUOUS), 0.0, 1.0 / np.maximum(self._scale, 1.0))
+        gap = np.where(self.is_free & ~self.is_continuous, 1.0 / np.maximum(self._scale, 1.0), 0.0)
         if (cols := self._log_lattice) is not None:
             gap[cols] = np.log1p(1.0 / self.low[cols]) / self._log_range[cols]
-        gap[self.kind == CATEGORY] = 1.0
+        gap[self.is_category] = 1.0
         return gap
 
     @cached_property
@@ -359,13 +408,13 @@ class Sites:
 
     @cached_property
     def _domain_low(self) -> FloatArray:
-        return np.where(self.kind == CATEGORY, -np.inf, 0.0)
+        return np.where(self.is_category, -np.inf, 0.0)
 
     @cached_property
     def _domain_high(self) -> FloatArray:
         high = np.where(self.periodic, np.nextafter(1.0, 0.0), 1.0)
-        high = np.where(self._is_single, 0.0, high)
-        return np.where(self.kind == CATEGORY, np.inf, high)
+        high = np.where(self.is_free, high, 0.0)
+        return np.where(self.is_category, np.inf, high)
 
     @cached_property
     def _end(self) -> FloatArray:

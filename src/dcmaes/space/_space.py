@@ -14,7 +14,7 @@ from dcmaes._validation import FloatArray, as_floats, check_generator, check_int
 from dcmaes.space._layouts import Layout, NamedLayout, PositionalLayout
 from dcmaes.space._ranges import Integer
 from dcmaes.space._serialization import space_from_dict, space_to_dict
-from dcmaes.space._sites import CONTINUOUS, Sites
+from dcmaes.space._sites import Sites
 from dcmaes.space._variables import MAX_VARIABLES, Binary, Variable
 
 # More points than this at once are a mistake.
@@ -115,9 +115,9 @@ class Space:
         self._variables = tuple(variables)
         self._layout = PositionalLayout(variables) if names is None else NamedLayout(names, variables)
         self._sites = Sites(*(np.array(column) for column in zip(*(v.site for v in variables), strict=True)))
-        self._is_continuous = self._sites.kind == CONTINUOUS
-        self._coded_low = np.where(self._is_continuous, self._sites.low, 0.0)
-        self._coded_high = np.where(self._is_continuous, self._sites.high, self._sites.n_states - 1.0)
+        is_continuous = self._sites.is_continuous
+        self._coded_low = np.where(is_continuous, self._sites.low, 0.0)
+        self._coded_high = np.where(is_continuous, self._sites.high, self._sites.n_states - 1.0)
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -303,10 +303,10 @@ class Space:
         if x.ndim != 2 or x.shape[1] != self.dimension:
             raise ValueError(f"x must have shape (n, {self.dimension}), got {x.shape}")
         is_inside = (x >= self._coded_low) & (x <= self._coded_high)
-        good = is_inside & (self._is_continuous | (np.floor(x) == x))
+        good = is_inside & (self._sites.is_continuous | (np.floor(x) == x))
         if not good.all():
             row, i = np.argwhere(~good)[0]
-            kind = "a number" if self._is_continuous[i] else "a whole number"
+            kind = "a number" if self._sites.is_continuous[i] else "a whole number"
             wanted = f"{kind} from {self._coded_low[i]} to {self._coded_high[i]}"
             raise ValueError(
                 f"x must be {wanted} for variable {self.names[i]!r}, got {x[row, i]} in row {row}"

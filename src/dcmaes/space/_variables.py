@@ -13,7 +13,7 @@ import numpy as np
 
 from dcmaes._validation import as_scalar, shown
 from dcmaes.space._identity import ChoiceIndex, identity_key, list_choices
-from dcmaes.space._sites import CATEGORY, LATTICE
+from dcmaes.space._sites import CATEGORY, LATTICE, SiteKind
 
 MAX_VARIABLES = 2**20
 
@@ -21,7 +21,7 @@ MAX_VARIABLES = 2**20
 class Site(NamedTuple):
     """One row of `Sites`."""
 
-    kind: int
+    kind: SiteKind
     n_states: int
     periodic: bool
     log: bool

@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dcmaes.space import CONTINUOUS, Sites
-
-# Lattices of at most so many states are choices, longer ones are lines.
-MOST_STATES = 4
+from dcmaes.space import Sites
 
 
 def is_choice(sites: Sites) -> NDArray[np.bool_]:
@@ -19,5 +16,4 @@ def is_choice(sites: Sites) -> NDArray[np.bool_]:
     >>> is_choice(space.sites)
     array([ True,  True, False])
     """
-    has_few: NDArray[np.bool_] = (sites.kind != CONTINUOUS) & (sites.n_states <= MOST_STATES)
-    return has_few | ~sites.is_numeric
+    return sites.is_short

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray, readonly
-from dcmaes.space import CATEGORY, CONTINUOUS, LATTICE, Sites
+from dcmaes.space import Sites
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,19 +26,17 @@ class Layout:
     @cached_property
     def numeric(self) -> IntArray:
         """Indices of the numeric sites that can move, shape (n,)."""
-        sites = self.sites
-        is_single = np.where(sites.kind == CONTINUOUS, sites.low == sites.high, sites.n_states == 1)
-        return readonly(np.flatnonzero((sites.kind != CATEGORY) & ~is_single))
+        return readonly(np.flatnonzero(self.sites.is_numeric & self.sites.is_free))
 
     @cached_property
     def category(self) -> IntArray:
         """Indices of the one-of-c sites with two choices or more, shape (b,)."""
-        return readonly(np.flatnonzero((self.sites.kind == CATEGORY) & (self.sites.n_states > 1)))
+        return readonly(np.flatnonzero(self.sites.is_category & self.sites.is_free))
 
     @cached_property
     def is_lattice(self) -> NDArray[np.bool_]:
         """Which numeric sites are lattices, shape (n,)."""
-        return readonly(self.sites.kind[self.numeric] == LATTICE)
+        return readonly(self.sites.is_lattice[self.numeric])
 
     @cached_property
     def has_lattice(self) -> bool:

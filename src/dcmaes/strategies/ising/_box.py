@@ -8,7 +8,6 @@ import numpy as np
 
 from dcmaes._validation import FloatArray
 from dcmaes.models import FeatureMap
-from dcmaes.space import LATTICE
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +30,7 @@ class Box:
         periodic = sites.periodic[numeric]
         low = np.where(periodic, -0.5, -middle[numeric]) / width
         high = np.where(periodic, 0.5, 1 - middle[numeric]) / width
-        is_grid = (sites.kind[numeric] == LATTICE) & ~sites.log[numeric]
+        is_grid = sites.is_lattice[numeric] & ~sites.log[numeric]
         gap = np.where(is_grid, sites.spacing(middle)[numeric] / width, 0.0)
         reach = np.maximum(radius[:, None], 1.01 * gap)
         return Box(np.maximum(low, -reach), np.minimum(high, reach), gap)

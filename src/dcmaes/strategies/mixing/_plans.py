@@ -77,8 +77,7 @@ class Climb:
         self._site: list[int] = site[order].tolist()
         self._amount: list[float] = amount[order].tolist()
         # Sites whose states are all tried: what was tried of them stays known while only they change.
-        is_listed = (sites.kind == CATEGORY) | ((sites.kind == LATTICE) & (sites.n_states == 2))
-        self._is_listed = is_listed[self._site_of]
+        self._is_choice = sites.is_choice[self._site_of]
         self._kind: list[int] = sites.kind.tolist()
         self._n_states: list[int] = sites.n_states.tolist()
         is_circle = sites.periodic | (sites.n_states == 2)
@@ -107,12 +106,12 @@ class Climb:
 
     def left_done(self, done: Mask, step: int) -> Mask:
         """Return the states of the same site that were tried on the otherwise same solution."""
-        left: Mask = done & self._is_listed & (self._site_of == self._site[step])
+        left: Mask = done & self._is_choice & (self._site_of == self._site[step])
         return left
 
     def repeats(self, step: int) -> bool:
         """Return True for steps along a line: they may go on in their direction."""
-        return not self._is_listed[step]
+        return not self._is_choice[step]
 
     def _changed(self, x: FloatArray, site: int, amount: float) -> float | None:
         kind, n_states = self._kind[site], self._n_states[site]

@@ -10,7 +10,7 @@ import numpy as np
 
 from dcmaes._validation import FloatArray, check_integer, check_number
 from dcmaes.distributions import CenteredBinomial
-from dcmaes.space import CATEGORY, LATTICE, Sites
+from dcmaes.space import Sites
 from dcmaes.strategies._codec import decode, encode
 from dcmaes.strategies._protocol import Evaluations, Known, Summary
 from dcmaes.strategies.paper._constants import default_population_size
@@ -80,8 +80,8 @@ class Paper:
 
     def init(self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator) -> PaperState:
         """Return the first state: around the best starting point, or the middle of the space."""
-        for i in np.flatnonzero(sites.kind != LATTICE)[:1]:
-            kind = "categorical" if sites.kind[i] == CATEGORY else "continuous"
+        for i in np.flatnonzero(~sites.is_lattice)[:1]:
+            kind = "categorical" if sites.is_category[i] else "continuous"
             raise ValueError(
                 'strategy "paper" handles binary, integer and ordinal variables only, '
                 f'but variable {i} is {kind}; use strategy "cma"'
