@@ -113,7 +113,7 @@ class Evaluator(Protocol):
         """Take on a trial, at once or when there is a free worker."""
 
     def collect(self) -> list[tuple[Trial, Measurement]]:
-        """Wait for evaluations and return what came of them."""
+        """Wait for evaluations and return their results."""
 
     def cancel(self) -> None:
         """Give up the evaluations that have not begun."""

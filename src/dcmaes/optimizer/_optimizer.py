@@ -225,12 +225,12 @@ class Optimizer:
         """Write the whole run to a store, at once: the old file stays until the new one is complete.
 
         Constraints and callbacks are code and are not saved. The optimizer itself does not write to it: see
-        `load`, or go on with it by `resume` or with `store=path`.
+        `load`, or continue it by `resume` or with `store=path`.
 
         Raises
         ------
         StoreError
-            If it cannot be written, or a process is at work on it.
+            If it cannot be written, or a process is using it.
         """
         with self._lock:
             self._check_whole()

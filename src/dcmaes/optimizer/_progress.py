@@ -25,7 +25,7 @@ class Observer:
     Attributes
     ----------
     evaluator : Evaluator or None
-        What evaluates its trials, if that is known; it knows which of them are going on.
+        What evaluates its trials, if known; it knows which of them are running.
 
     >>> import dcmaes as dc
     >>> observe = Observer(dc.Optimizer(dc.Space.binary(3), budget=300, strategy="random"))
@@ -75,7 +75,7 @@ class Observer:
         return replace(standing, seconds_left=left, step_size=self._find_step_size(state))
 
     def _count_running(self) -> int:
-        """Return how many evaluations are going on; trials that wait for a worker do not count."""
+        """Return the number of running evaluations; trials that wait for a worker do not count."""
         return 0 if self.evaluator is None else min(self.evaluator.n_running, self.evaluator.n_slots)
 
     def _find_failure(self) -> str:

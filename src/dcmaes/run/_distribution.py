@@ -12,7 +12,7 @@ from dcmaes.strategies import Summary
 
 
 class Distribution:
-    """A search distribution: where it is, how wide it is, and what goes together.
+    """A search distribution: its location, its widths, and its correlations.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What is known of points: evaluated, out for evaluation, or excluded by a constraint."""
+"""What is known of points: evaluated, pending, or excluded by a constraint."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Knowledge:
 
     @property
     def pending(self) -> FloatArray:
-        """Coded points out for evaluation, shape (k, d)."""
+        """Coded pending points, shape (k, d)."""
         return self.archive.codec.coded(out.row for out in self.outstanding.values())
 
     def contains(self, x: FloatArray) -> NDArray[np.bool_]:

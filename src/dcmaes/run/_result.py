@@ -32,7 +32,7 @@ class _Pair(NamedTuple):
 
 
 class Interaction(_Pair):
-    """Two variables and how strongly they interact: a tuple of three, which also knows how sure it is.
+    """Two variables and the strength of their interaction: a tuple of three, with a flag for certainty.
 
     Attributes
     ----------
@@ -41,8 +41,8 @@ class Interaction(_Pair):
     strength : float
         How strongly they interact, in the unit of the strategy.
     is_certain : bool
-        Whether the evaluations show the interaction beyond doubt: among all pairs of variables that do not
-        interact, one at all is taken for certain in at most one run of a hundred.
+        Whether the interaction is statistically significant: the probability that any pair that does not
+        interact is called certain is at most 1 % per run.
 
     Examples
     --------

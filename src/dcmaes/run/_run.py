@@ -1,4 +1,4 @@
-"""The rules of a run: which points go out, what is recorded of them, when it is over."""
+"""The rules of a run: which points are handed out, what is recorded of them, when it is over."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Run:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the run began, sittings before loading included."""
+        """Seconds since the run began, including earlier sessions."""
         return self.time_before + self._sitting()
 
     @property
@@ -165,7 +165,7 @@ class Run:
             self.stop, self.error, self.traceback = stop, error, traceback
 
     def relimit(self, limits: Mapping[str, Any]) -> None:
-        """Go on under other limits (see `LIMITS`): a stop stays if it would happen under them as well."""
+        """Continue under other limits (see `LIMITS`): a stop remains if it would also happen under them."""
         target = self.settings.target
         self.settings = replace(self.settings, **limits)
         reason = None if self.stop is None else self.stop.reason
@@ -315,7 +315,7 @@ class Run:
             self.stop = StopReason.CONVERGED.stop(why=self.search.converged)
 
     def _check_failure(self, trial_id: int, reading: Reading) -> None:
-        """Stop at a failure that is not to be borne, or that looks like a mistake in the objective."""
+        """Stop at a failure if `on_error` says so, or if failures look like a mistake in the objective."""
         if self.settings.on_error == "raise":
             why = f"the evaluation of trial {trial_id} failed: {reading.reason}"
             self.halt(StopReason.ERROR.stop(why=why), reading.error, reading.traceback)

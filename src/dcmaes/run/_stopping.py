@@ -30,7 +30,7 @@ class StopReason(Enum):
     FAILURES = (
         "failures",
         "none of {n_told} evaluations gave a value, and the last {n} failed for the same reason: {reason} "
-        '(on_error = "continue" goes on in spite of that)',
+        '(on_error = "continue" ignores this)',
     )
     ERROR = "error", "{why}"
 

@@ -72,7 +72,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A value with its constraint violation, for an objective that finds out about both at once.
+    """A value with its constraint violation, for an objective that computes both.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Reading(NamedTuple):
 
 
 class Measurement(NamedTuple):
-    """What came of calling the objective.
+    """The result of calling the objective.
 
     Attributes
     ----------

@@ -1,22 +1,22 @@
-"""Reading the store of a run: what was evaluated, what is out, how it stands.
+"""Reading the store of a run: what was evaluated, what is pending, and its current state.
 
 `minimize(..., store="run.db")` writes every ask and every result of a run to a file. `read` opens such a
-file, also while the run goes on, and never changes it:
+file, also during the run, and never changes it:
 
     run = dcmaes.store.read("run.db")
     run.space, run.settings       what is searched, and how: a dict with budget, seed, strategy, ...
     run.history                   every evaluation, as in `Result.history`, in the user's sign
-    run.result()                  as `minimize` returns it; of a run that is going on, as it stands
-    run.pending                   the trials that are out, and since when
-    run.is_running                whether a process is at work on it
+    run.result()                  as `minimize` returns it; during a run, the result so far
+    run.pending                   the pending trials, and since when
+    run.is_running                whether a process is using it
     run.stop_reason, run.message  why it stopped, if it did
     run.started, run.updated      when it began, and when something was last written
-    run.timeline                  who evaluated what from when to when
-    run.failures, run.losses      what failed and why, with tracebacks; what had to be begun again
+    run.timeline                  who evaluated what and when
+    run.failures, run.losses      what failed and why, with tracebacks; what was started again
 
-What is read is from one moment, that of the call of `read`; read again to see more.
+The data are those at the moment of the call; read again to see more.
 
-To go on with a run use `dcmaes.resume`, or `minimize` with the same arguments. `Optimizer.save` writes the
+To continue a run use `dcmaes.resume`, or `minimize` with the same arguments. `Optimizer.save` writes the
 same kind of file, and `Optimizer.load` reads it.
 
 Guarantees

@@ -58,7 +58,7 @@ class Reader:
 
     @property
     def is_locked(self) -> bool:
-        """Whether a process is at work on the store."""
+        """Whether a process is using the store."""
         return is_held(self.path)
 
     def identity(self) -> dict[str, Any]:

@@ -69,7 +69,7 @@ class Ask(NamedTuple):
 
 
 class Sitting(NamedTuple):
-    """One process at work on the run, from opening the store to closing it; times in seconds since 1970.
+    """A session: one process using the store, from opening to closing it; times in seconds since 1970.
 
     `ended`, `stop_reason`, `message` and `optimizer_time` are None for one that is at work or was killed.
     """

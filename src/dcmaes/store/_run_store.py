@@ -132,7 +132,7 @@ def save(run: Run, path: str | os.PathLike[str], optimizer_time: float, store: R
     run : Run
         The run.
     path : path
-        Where; what is there is replaced, unless a process is at work on it.
+        Where to write; an existing file is replaced, unless a process is using it.
     optimizer_time : float
         How much time the optimizer has spent on its own work.
     store : RunStore or None

@@ -160,15 +160,15 @@ class Remembering(Protocol):
     """
 
     def remember(self, state: Any, told: Evaluations) -> Any:
-        """Return the state with `told` in memory; the run goes on as it was."""
+        """Return the state with `told` in memory; the run continues as it was."""
 
 
 @runtime_checkable
 class Explaining(Protocol):
-    """A strategy that may know the function itself, and with it which pairs of sites interact.
+    """A strategy that may have identified the function, and so knows which pairs of sites interact.
 
-    Any strategy may have this method beside those of `Strategy`; of the others, values alone tell which
-    interactions are certain.
+    Any strategy may have this method in addition to those of `Strategy`; for the others, the values alone
+    decide which interactions are certain.
     """
 
     def explained_pairs(self, state: Any) -> NDArray[np.bool_]:
@@ -176,9 +176,9 @@ class Explaining(Protocol):
 
 
 class Strategy(Protocol[State]):
-    """A way to move a distribution over the sites of a space towards good points.
+    """A way to propose points of a space and to learn from their values.
 
-    A strategy object holds options only and is never changed; everything learned is in the state, a frozen
+    A strategy object holds only options and never changes; everything learned is in the state, a frozen
     dataclass that each update replaces. Randomness comes from the generator passed in, so that the same seed
     and the same results told in the same order give the same points, bit for bit.
     """
@@ -200,13 +200,13 @@ class Strategy(Protocol[State]):
         """Return the state after learning from `told`: any number of points, sampled or not."""
 
     def convergence(self, state: State) -> str | None:
-        """Return why the search has converged, quoting the number that fired, or None while it has not."""
+        """Return why the search has converged, quoting the decisive number, or None while it has not."""
 
     def restart(self, state: State, rng: np.random.Generator) -> State | None:
         """Return a fresh start after convergence, or None when restarts are switched off or used up."""
 
     def summary(self, state: State) -> Summary:
-        """Return the present search distribution."""
+        """Return the current search distribution."""
 
     def interactions(self, state: State) -> FloatArray:
         """Return how strongly each pair of sites interacts, symmetric, shape (d, d), zero diagonal."""

@@ -31,7 +31,7 @@ def strategy_names() -> tuple[str, ...]:
 
 
 def make_strategy(strategy: str | Strategy[Any], options: Mapping[str, Any] | None = None) -> Strategy[Any]:
-    """Return the strategy of that name, built with `options`, or the object itself if it obeys the protocol.
+    """Return the strategy of that name, built with `options`, or the object if it follows the protocol.
 
     >>> make_strategy("random", {"population_size": 5})
     RandomSearch(population_size=5)

@@ -56,7 +56,7 @@ class DcmaesSampler(BaseSampler):
         The parameters to sample together. By default those that all complete trials of the study have in
         common, which leaves the trials before the first completion to the `independent_sampler`.
     strategy : str or strategy
-        "auto", the name of a strategy, or an object that obeys the strategy protocol.
+        "auto", the name of another strategy, or an object that follows the strategy protocol.
     independent_sampler : BaseSampler, optional
         What samples parameters that are not in the search space, as in conditional spaces; by default a
         `TPESampler`.

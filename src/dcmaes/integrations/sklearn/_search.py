@@ -35,7 +35,7 @@ class DiscreteSearchCV(BaseSearchCV):  # type: ignore[misc]
     n_iter : int
         How many candidates to evaluate; fewer if the space has fewer.
     strategy : str or strategy
-        "auto", the name of a strategy, or an object that obeys the strategy protocol.
+        "auto", the name of another strategy, or an object that follows the strategy protocol.
     scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
         As in `RandomizedSearchCV`. With several metrics the one named by `refit` is maximized, or else the
         first. Splits are drawn once, so that all candidates are compared on the same ones.

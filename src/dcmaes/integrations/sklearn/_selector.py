@@ -58,7 +58,7 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type
     penalty : float
         What a feature must be worth: the score is lowered by this much for each one selected.
     strategy : str or strategy
-        "auto", the name of a strategy, or an object that obeys the strategy protocol.
+        "auto", the name of another strategy, or an object that follows the strategy protocol.
     scoring : str, callable or None
         How to score; None is the estimator's own `score`.
     cv : int, splitter or iterable

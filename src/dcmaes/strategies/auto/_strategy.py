@@ -35,17 +35,17 @@ SHARE_FACTOR, LARGEST_SHARE = 2.0, 16.0
 
 
 class Auto:
-    """Search with a model (`ising`) in turns with a population, `mixing` or `cma`.
+    """Alternate between a model of the values (`ising`) and a population (`mixing` or `cma`).
 
-    The model begins, and needs the fewest evaluations where it explains the values; a population gets further
-    where it does not. A turn that finds no better point leaves more evaluations to the other. Before the
-    first turn of `mixing`, functions that are sums over small blocks of variables are looked for and taken
-    apart (docs/maths.md, sections D and T).
+    The model begins, and needs the fewest evaluations where it explains the values; where it does not, a
+    population makes more progress. A turn without improvement leaves more evaluations to the other side.
+    Before the first turn of `mixing`, functions that are sums over small blocks of variables are detected and
+    decomposed (docs/maths.md, sections D and T).
 
     Parameters
     ----------
     partner : {"cma", "mixing"}, optional
-        Who takes turns with the model: by default `mixing` where every variable has few states, else `cma`.
+        The population: by default `mixing` if every variable has few states, `cma` otherwise.
 
     Examples
     --------

@@ -37,9 +37,9 @@ class Cma:
     step_size : float
         Initial standard deviation as a fraction of each range.
     covariance : {"auto", "full", "diagonal"}
-        Whether correlations are learned; "auto" does up to 300 latent normals.
+        Whether correlations are learned; "auto" does so for up to 300 latent normal variables.
     restarts : {"ipop", "bipop", None}
-        What follows convergence: runs of doubling population, those alternating with small ones, or nothing.
+        What follows convergence: runs with doubled population, alternating with small ones, or nothing.
     max_restarts : int
         Largest number of restarts.
 

@@ -32,10 +32,11 @@ from dcmaes.strategies.ising._update import learn, wide_model
 
 
 class IsingSearch:
-    """Draw functions from a regression on past evaluations, and propose their minima.
+    """Thompson sampling: draw functions from a Bayesian regression on all evaluations, propose their minima.
 
-    The regression has the canonical parameters of the Ising model, field and couplings, for changes relative
-    to the best point, so what it learns is the natural gradient of that family (docs/maths.md, section Q).
+    The coefficients of the regression are the canonical parameters of the Ising model, field and couplings,
+    for changes relative to the best point, so it learns the natural gradient of that family (docs/maths.md,
+    section Q).
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ class IsingSearch:
         return learn(state, told)
 
     def remember(self, state: IsingState, told: Evaluations) -> IsingState:
-        """Return the state with what was found (out) elsewhere in memory; the run goes on as it was."""
+        """Return the state with evaluations made elsewhere in memory; the run continues as it was."""
         return remembered(state, told)
 
     def convergence(self, state: IsingState) -> str | None:

@@ -23,12 +23,12 @@ _N_MIDPOINTS = 256
 
 @dataclass(frozen=True)
 class Mixing:
-    """Improve one solution after another by copying what depends on each other from earlier ones.
+    """A population pyramid with learned linkage: mix solutions by clusters of dependent sites.
 
     The parameter-less population pyramid of Goldman & Punch (2014; docs/maths.md, section L), for any number
-    of states: a random solution climbs by single changes, then takes over clusters of sites from the
-    solutions of each floor of a pyramid, and rises a floor where that makes it better. Which sites form a
-    cluster is learned on each floor. Made for choices and short lattices; it works on sites of every kind.
+    of states: a random solution climbs by single changes, then copies clusters of sites from the solutions
+    of each level of a pyramid, and rises a level if that improves it. Which sites form a cluster is learned
+    on each level. It is meant for choices and short lattices, but works on sites of every kind.
 
     Examples
     --------

@@ -20,11 +20,11 @@ from dcmaes.strategies.paper._update import advance
 
 
 class Paper:
-    """Algorithm 1 of "A discrete version of CMA-ES", with no more added than it takes to define it.
+    """Algorithm 1 of "A discrete version of CMA-ES", with only what is needed to make it well defined.
 
-    A reference to compare with, for binary, integer and ordinal variables. Every variable is a circle to it,
-    its standard deviation is at most sqrt(n)/2 states in a range of n, and it stops where its mean repeats,
-    optimum or not: use strategy "cma" to optimize.
+    A reference for comparisons, for binary, integer and ordinal variables. It treats every variable as
+    periodic, its standard deviation is at most sqrt(n)/2 states in a range of n, and it stops when its mean
+    repeats, optimum or not: to optimize, use strategy "cma".
 
     Parameters
     ----------
