@@ -62,11 +62,23 @@ class TestRoundTrip:
             Float(0.1, 0.30000000000000004),
             Float(5e-324, 1e-20, log=True),
             Float(-1, 1, periodic=True),
+            Integer(0, 96, step=32),
+            Integer(64, 512, step=64, log=True),
+            Float(0, 1, step=0.05),
+            Float(0, 360, step=15, periodic=True),
         ],
     )
     def test_variables(self, variable):
         assert through_json(Space({"v": variable})).variables == (variable,)
         assert through_json(Space({"array": variable})) == Space({"array": variable})
+
+    def test_steps_are_in_the_data(self):
+        space = Space({"n": Integer(0, 100, step=30), "f": Float(0, 1, step=0.1), "plain": Integer(0, 9)})
+        assert space.to_dict() == {
+            "n": {"type": "integer", "low": 0, "high": 90, "step": 30},
+            "f": {"type": "float", "low": 0.0, "high": 1.0, "step": 0.1},
+            "plain": {"type": "integer", "low": 0, "high": 9},
+        }
 
     def test_positional(self):
         space = Space.array([Integer(0, 9), Integer(0, 9), Float(0, 1), Binary(), Binary(), Integer(0, 9)])

@@ -12,6 +12,9 @@ from dcmaes._validation import FloatArray, IntArray, check_list, readonly, shown
 from dcmaes.space._ranges import Float, Integer
 from dcmaes.space._variables import Binary, Categorical, Ordinal, Variable
 
+# Up to so many values are listed to be looked up.
+_LONGEST_LIST = 2**12
+
 
 class Layout(Protocol):
     """Turns points into coded points and back."""
@@ -69,6 +72,33 @@ class NamedLayout:
         return [variable.encode(name, point[name]) for name, variable in self._variables.items()]
 
 
+class _Column:
+    """The values of a variable in arrays that are no sum of a base and steps: looked up in a list of them."""
+
+    def __init__(self, name: str, variable: Variable) -> None:
+        self._name, self._variable = name, variable
+        n_states = variable.site.n_states
+        listed = variable.decode(range(n_states if n_states <= _LONGEST_LIST else 0))
+        self._values = np.array(listed, dtype=np.float64)
+        self._order = np.argsort(self._values)
+
+    def encode(self, values: NDArray[Any]) -> Sequence[float] | IntArray:
+        """Return the states of values, shape (n,), or raise."""
+        if len(self._values):
+            last = len(self._values) - 1
+            place = np.searchsorted(self._values, values, sorter=self._order)
+            states = self._order[np.minimum(place, last)]
+            if np.array_equal(self._values[states], values):
+                return states
+        return [self._variable.encode(self._name, value) for value in values.tolist()]
+
+    def decode(self, coded: FloatArray) -> Sequence[float] | FloatArray:
+        """Return the values of states, shape (n,)."""
+        if len(self._values):
+            return self._values[coded.astype(np.int64)]
+        return self._variable.decode(coded.tolist())
+
+
 class PositionalLayout:
     """Points are 1-D arrays: int64 if every variable is Binary or Integer, float64 otherwise."""
 
@@ -85,10 +115,10 @@ class PositionalLayout:
         # The values of integers are base + step * state.
         self._base = np.array([v.low if isinstance(v, Integer) else 0 for v in variables], dtype=dtype)
         self._step = np.array([v.step if isinstance(v, Integer) else 1 for v in variables], dtype=dtype)
+        self._has_steps = bool((self._step != 1).any())
         self._whole: IntArray = np.flatnonzero([isinstance(v, (Binary, Integer)) for v in variables])
-        # The values of these are no states, and no such sums either.
-        self._others = {
-            i: v
+        self._columns = {
+            i: _Column(f"point[{i}]", v)
             for i, v in enumerate(variables)
             if isinstance(v, Ordinal) or (isinstance(v, Float) and v.step is not None)
         }
@@ -107,18 +137,21 @@ class PositionalLayout:
             # Slow, but says exactly which variable is wrong.
             coded = [[v.encode(f"point[{i}]", row[i]) for i, v in enumerate(self._variables)] for row in rows]
             return np.array(coded, dtype=np.float64)
-        offset = values - self._base
-        divide = np.floor_divide if self._is_integer else np.true_divide
-        x: FloatArray = divide(offset, self._step).astype(np.float64) + 0.0
-        for i, variable in self._others.items():
-            x[:, i] = [variable.encode(f"point[{i}]", value) for value in values[:, i].tolist()]
+        states = values - self._base
+        if self._has_steps:
+            divide = np.floor_divide if self._is_integer else np.true_divide
+            states = divide(states, self._step)
+        x: FloatArray = states.astype(np.float64) + 0.0
+        for i, column in self._columns.items():
+            x[:, i] = column.encode(values[:, i])
         return x
 
     def decode_many(self, x: FloatArray) -> list[NDArray[Any]]:
         """Return one read-only array for each row of `x`."""
-        values = x.astype(self._dtype) * self._step + self._base
-        for i, variable in self._others.items():
-            values[:, i] = variable.decode(x[:, i].tolist())
+        states = x.astype(self._dtype)
+        values = states * self._step + self._base if self._has_steps else states + self._base
+        for i, column in self._columns.items():
+            values[:, i] = column.decode(x[:, i])
         return list(readonly(values))
 
     def _check_shape(self, point: Any) -> None:
@@ -153,9 +186,11 @@ class PositionalLayout:
     def _are_members(self, values: NDArray[Any]) -> bool:
         """Tell whether the values are points, except for those variables that look for themselves."""
         is_inside = (values >= self._low) & (values <= self._high)
-        is_inside[:, list(self._others)] = True
+        is_inside[:, list(self._columns)] = True
         if not is_inside.all():
             return False
+        if self._is_integer and not self._has_steps:
+            return True
         whole = (values - self._base)[:, self._whole]
         return not np.remainder(whole, self._step[self._whole]).any()
 
