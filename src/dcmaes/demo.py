@@ -28,12 +28,12 @@ tube length (continuous)."""
 
 
 def demo(*, budget: int = BUDGET, seed: int = SEED, stream: TextIO | None = None) -> dc.Result:
-    """Minimize the yearly cost of a heat exchanger, and write what happens.
+    """Minimize the yearly cost of a heat exchanger, and print a report.
 
     Parameters
     ----------
     budget : int
-        How many designs may be evaluated.
+        The maximum number of designs to evaluate.
     seed : int
         Seed of the search.
     stream : text stream or None

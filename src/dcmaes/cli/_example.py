@@ -5,7 +5,7 @@ EXAMPLE = """\
 # Paths are relative to this file.
 
 # The program to run: a list of arguments. There is no shell; {{variable}} is replaced by its value, inside
-# its argument. Write {{{{ and }}}} for braces. {{flag?--text}} is there if the binary variable flag is true.
+# its argument. Write {{{{ and }}}} for braces. {{flag?--text}} is added if the binary variable flag is true.
 # This one runs anywhere: awk calculates something to minimize. Put your own program here.
 command = [
     "awk",
@@ -15,7 +15,7 @@ command = [
     "-v", "extra={{extra}}",
     "BEGIN {{{{ print (x - 0.3)^2 + (n - 7)^2 / 50 + (mode != \\"fast\\") + extra }}}}",
 ]
-# ... or a Python function that takes a dict and returns a number, found beside this file:
+# ... or a Python function that takes a dict and returns a number, in a module next to this file:
 # objective = "my_module:my_function"
 
 # Where the value is: the last number on standard output, a regular expression, or a file.
@@ -29,24 +29,24 @@ workers = 2                   # how many at the same time
 store = "{stem}.db"           # every evaluation is kept here; `dcmaes resume {stem}.db` continues a run
 # time_limit = "8h"           # stop after this time: seconds, or "90s", "30m", "1h30m"
 # target = 0.001              # stop when a value is this good
-# patience = 50               # stop after so many runs without improvement
+# patience = 50               # stop after this many runs without improvement
 # seed = 0                    # the same seed gives the same points
 # strategy = "auto"
 
 # How the program is run.
-# timeout = "10m"             # give an evaluation up after this time
-# retries = 1                 # try again so often after a failure
-# success_codes = [0]         # exit codes with which there is a value; any other is a failure
-# infeasible_codes = []       # exit codes that say that the point is impossible
+# timeout = "10m"             # give up an evaluation after this time
+# retries = 1                 # how often to try again after a failure
+# success_codes = [0]         # exit codes that come with a value; any other is a failure
+# infeasible_codes = []       # exit codes that mean that the point is infeasible
 # folder = "."                # where it runs
-# own_folder = false          # true: each evaluation runs in a new folder of its own
+# own_folder = false          # true: each evaluation runs in a new folder
 # keep = "all"                # of which evaluations the output is kept: "all", "failed" or "none"
 # environment = {{ OMP_NUM_THREADS = "1" }}
 
 # What must hold: comparisons of the variables, or "module:function" (a positive value is a violation).
 # constraints = ["n + 10*x <= 12", "mode == 'fast' or n < 5"]
 
-# Points to begin with, for instance the settings that you use now.
+# Points to start with, for example the settings in use.
 # start = [{{ x = 0.5, n = 3, mode = "safe", extra = false }}]
 
 [space]
