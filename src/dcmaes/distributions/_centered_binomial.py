@@ -129,7 +129,7 @@ class CenteredBinomial(UnivariateLaw):
         return np.array([self._trials * self._p * (1 - self._p), self._center])
 
     def score(self, x: ArrayLike) -> FloatArray:
-        """Return the gradient of the log probability of `x` in `parameters`, shape (*x.shape, 2).
+        """Return the gradient of the log probability of `x` in `parameters`, shape (..., 2).
 
         The law is not smooth where rounding changes its whole part; there it is the gradient to the right.
 

@@ -83,7 +83,7 @@ class PoissonBinomial(UnivariateLaw):
         return self.p
 
     def score(self, x: ArrayLike) -> FloatArray:
-        """Return the gradient of the log probability of `x` in `parameters`, shape (*x.shape, n).
+        """Return the gradient of the log probability of `x` in `parameters`, shape (..., n).
 
         >>> PoissonBinomial([0.25, 0.5]).score([0, 2]).round(4).tolist()
         [[-1.3333, -2.0], [4.0, 2.0]]
