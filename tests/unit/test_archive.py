@@ -87,7 +87,7 @@ def test_repeats_are_averaged_and_failures_left_out():
     assert (archive.best, archive.repeats.best()) == (1, 0)
 
 
-def test_columns_and_restoring():
+def test_columns_and_entries():
     archive = Archive(RowCodec(dc.Space.array([dc.Float(0, 1), dc.Binary()]).sites))
     rng = np.random.default_rng(0)
     x = np.column_stack([rng.random(100), rng.integers(0, 2, 100)])
@@ -97,9 +97,7 @@ def test_columns_and_restoring():
     np.testing.assert_array_equal(archive.points(10, 20), x[10:20])
     np.testing.assert_array_equal(archive.column("value", 30), x[:30, 0])
     np.testing.assert_array_equal(archive.column("id"), np.arange(100) * 3)
-    again = Archive(archive.codec)
-    again.restore(archive.to_dict())
-    assert [again.entry(i) for i in range(100)] == [archive.entry(i) for i in range(100)]
-    assert [again.reason(i) for i in range(100)] == [archive.reason(i) for i in range(100)]
-    assert again.best == archive.best
-    assert all(again.find(archive.codec.key(row)) == i for i, row in enumerate(archive.codec.rows(x)))
+    assert archive.entry(17) == (51, x[17, 0], 1.0, Status.INFEASIBLE, 2, 17 / 8, 17 / 4, False)
+    assert [archive.reason(i) for i in (0, 1, 5)] == ["reason 0", None, "reason 5"]
+    assert archive.best == 2 * int(np.argmin(x[::2, 0]))  # odd ones are infeasible
+    assert all(archive.find(archive.codec.key(row)) == i for i, row in enumerate(archive.codec.rows(x)))

@@ -1,9 +1,8 @@
 """The ask-and-tell shell around strategies: what is evaluated, recorded and reported."""
 
-from dcmaes.optimizer._evaluation import maximize, minimize
+from dcmaes.optimizer._evaluation import maximize, minimize, resume
 from dcmaes.optimizer._loop import EvaluationError
 from dcmaes.optimizer._optimizer import Optimizer
-from dcmaes.optimizer._resuming import resume
 from dcmaes.run._distribution import Distribution
 from dcmaes.run._history import History, Record
 from dcmaes.run._noise import Noise

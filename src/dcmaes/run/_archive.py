@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterator
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -153,22 +152,3 @@ class Archive:
         """Return the coded points of evaluations `start` to `stop`, shape (stop - start, d)."""
         size = self.codec.row_size
         return self.codec.split(self._rows[start * size : stop * size]).astype(np.float64)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data and arrays."""
-        return {
-            "rows": np.frombuffer(bytes(self._rows), np.uint8),
-            "columns": {name: self.column(name) for name in Entry._fields},
-            "reasons": [[index, reason] for index, reason in self._reasons.items()],
-        }
-
-    def restore(self, data: dict[str, Any]) -> None:
-        """Fill an empty archive with what `to_dict` returned."""
-        columns = [data["columns"][name].tolist() for name in Entry._fields]
-        reasons = dict(data["reasons"])
-        for index, (row, *entry) in enumerate(zip(self._split(data["rows"]), *columns, strict=True)):
-            self.append(row, self.codec.key(row), Entry(*entry), reasons.get(index))
-
-    def _split(self, rows: NDArray[np.uint8]) -> Iterator[bytes]:
-        buffer, size = rows.tobytes(), self.codec.row_size
-        return (buffer[i : i + size] for i in range(0, len(buffer), size))
