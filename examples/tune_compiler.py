@@ -72,7 +72,7 @@ def describe(result):
     print(f"-Os:   {code_size(['-Os'])} bytes")
     print(f"found: {result.fun:.0f} bytes with")
     text = " ".join(flags(result.x))
-    print(textwrap.indent(textwrap.fill(text, 90, break_on_hyphens=False), "  "))
+    print(textwrap.indent(textwrap.fill(text, 80, break_on_hyphens=False), "  "))
 
 
 if __name__ == "__main__":

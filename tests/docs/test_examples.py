@@ -98,3 +98,14 @@ def test_example(name, tmp_path):
 
 def test_every_example_has_a_claim():
     assert {path.name for path in EXAMPLES.glob("*.py")} <= set(CLAIMS)
+
+
+def test_every_example_of_the_gallery_is_run_and_has_its_picture_and_output():
+    gallery = (EXAMPLES.parent / "docs" / "gallery.md").read_text(encoding="utf-8")
+    names = re.findall(r"^!\[[^\]]+\]\(gallery/(\w+)\.png\)$", gallery, re.MULTILINE)
+    assert len(names) == 6
+    for name in names:
+        assert f"{name}.py" in CLAIMS
+        assert f"`examples/{name}.py` is the whole script" in gallery
+        for ending in ("png", "txt"):
+            assert (EXAMPLES.parent / "docs" / "gallery" / f"{name}.{ending}").is_file()
