@@ -4,13 +4,16 @@
 """
 
 import math
+import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import dcmaes as dc
 from dcmaes.report import write_html
+from dcmaes.report._run import read_run
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is missing: run `make browser`")
 CHROMIUM = shutil.which("chromium")
@@ -20,6 +23,7 @@ EVIL = "<script>window.evil=1</script><img src=x onerror=window.evil=1>"
 SCROLL_DOWN = """async () => {
   for (let y = 0; y <= document.body.scrollHeight; y += 500) {
     scrollTo(0, y);
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
     await new Promise((done) => setTimeout(done, 30));
   }
   scrollTo(0, 0);
@@ -56,12 +60,29 @@ def many():
     )
 
 
+def separable():
+    return dc.minimize(sum, dc.Space.binary(12), budget=60, seed=0)
+
+
+def parallel():
+    """A run whose variables and workers have long names that begin and end alike."""
+    names = [f"the learning rate of layer {i} of the network" for i in range(4)]
+    space = dc.Space({name: dc.Integer(1, 9) for name in names})
+    result = dc.minimize(lambda p: float(p[names[0]] * p[names[1]] + p[names[2]]), space, budget=60, seed=0)
+    run = read_run(result)
+    workers = tuple(f"node-{i % 3:02}.cluster.example.org:4711" for i in range(run.n))
+    ends = np.arange(1.0, run.n + 1)
+    return replace(run, workers=workers, starts=ends - 0.5 - np.arange(run.n) % 3 / 4, ends=ends)
+
+
 def none_told():
     return dc.Optimizer(dc.Space.binary(3), budget=3, seed=0).result()
 
 
 RUNS = {
     "mixed": mixed,
+    "separable": separable,
+    "parallel": parallel,
     "10,000 evaluations": many,
     "one evaluation": lambda: mixed(1),
     "none": none_told,
@@ -284,6 +305,109 @@ def test_the_theme_can_be_chosen(open_report):
         seen[button.inner_text()] = page.evaluate("getComputedStyle(document.body).backgroundColor")
         button.click()
     assert seen["Theme: auto"] == seen["Theme: light"] != seen["Theme: dark"]
+
+
+@pytest.mark.parametrize("width", [400, 1100])
+def test_jumps_land_on_their_heading(open_report, width):
+    for name in ("convergence", "interactions", "evaluations"):
+        page = open_report("mixed", width=width)
+        page.locator("nav").get_by_role("link", name=re.compile(f"^{name}$", re.IGNORECASE)).click()
+        page.wait_for_timeout(300)
+        top = page.locator(f"#{name}").evaluate("element => element.getBoundingClientRect().top")
+        bar = page.locator("header").evaluate(
+            "e => getComputedStyle(e).position === 'sticky' ? e.offsetHeight : 0"
+        )
+        assert 0 <= top - bar <= 40
+
+
+def boxes(page, selector):
+    """Return left, top, right and bottom of each of some elements."""
+    return page.eval_on_selector_all(
+        selector,
+        "all => all.map((e) => e.getBoundingClientRect()).map((b) => [b.left, b.top, b.right, b.bottom])",
+    )
+
+
+def overlap(one, other):
+    return (
+        min(one[2], other[2]) - max(one[0], other[0]) > 1
+        and min(one[3], other[3]) - max(one[1], other[1]) > 1
+    )
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_names_neither_overlap_nor_are_cut_to_the_same_text(open_report, width):
+    page = open_report("parallel", width=width)
+    page.evaluate(SCROLL_DOWN)
+    for section in ("#timeline", "section:nth-of-type(2)"):
+        texts = boxes(page, f"{section} svg text")
+        assert len(texts) > 5
+        assert not any(overlap(texts[i], texts[j]) for i in range(len(texts)) for j in range(i))
+    for section, n in (("#timeline", 3), ("section:nth-of-type(2)", 4)):
+        names = page.locator(f"{section} svg text.name").all_text_contents()
+        assert len(set(names)) == len(names) == n
+
+
+def test_the_value_axis_has_a_name_and_a_switch(open_report):
+    page = open_report("mixed")
+    page.evaluate(SCROLL_DOWN)
+    section = page.locator("#convergence")
+    assert section.locator("svg .label").text_content() == "value (logarithmic)"
+    section.get_by_role("button", name="linear").click()
+    assert section.locator("svg .label").text_content() == "value"
+    # Zero has no logarithm, its distance from the best value has.
+    page = open_report("separable")
+    page.evaluate(SCROLL_DOWN)
+    section = page.locator("#convergence")
+    assert section.locator("svg .label").text_content() == "value"
+    section.get_by_role("button", name="logarithmic").click()
+    assert section.locator("svg .label").text_content().startswith("distance from the best value")
+    assert section.get_by_role("button", name="logarithmic").get_attribute("aria-pressed") == "true"
+    assert page.evaluate("[...document.querySelectorAll('svg *')].every(e => !e.outerHTML.includes('NaN'))")
+
+
+def test_only_what_is_known_of_interactions_is_shown(open_report):
+    section = open_report("separable").locator("#interactions")
+    assert section.locator(".card").all_inner_texts() == [
+        "No interaction worth showing: the evaluations show none beyond doubt."
+    ]
+    page = open_report("parallel")
+    page.evaluate(SCROLL_DOWN)
+    section = page.locator("#interactions")
+    assert section.locator("h3").all_inner_texts() == ["Strength of pairs", "Strongest interactions"]
+    strongest = RUNS["parallel"]().result.interactions()[0].strength
+    numbers = [float(text) for text in section.locator(".legend span").all_inner_texts()]
+    assert max(numbers) == pytest.approx(strongest, rel=0.05)
+
+
+def test_importance_is_explained_and_the_command_shown(open_report):
+    page = open_report("parallel")
+    assert "drawn anew from its range" in page.locator("main").inner_text()
+    assert "dc.minimize(objective, space, budget=60, seed=0" in page.locator("#reproduction").inner_text()
+
+
+def test_paper_shows_everything(open_report):
+    page = open_report("mixed", scheme="dark")
+    n_charts = page.locator(".plot").count()
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 700, "height": 900})
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator(".plot > svg").count() == n_charts
+    right = page.eval_on_selector_all(
+        "main *", "all => Math.max(...all.map((e) => e.getBoundingClientRect().right))"
+    )
+    assert right <= 700
+    clipped = page.eval_on_selector_all(
+        ".scroll, pre, #rows", "all => all.filter((e) => e.scrollHeight > e.clientHeight + 1).length"
+    )
+    assert clipped == 0
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.locator("#rows tbody tr").count() == 50
+    # What has been printed is drawn anew for the window.
+    page.emulate_media(media="screen")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("#convergence svg").first.bounding_box()["width"] > 1000
 
 
 def test_markup_that_slipped_through_would_stay_dead(browser, reports, tmp_path):

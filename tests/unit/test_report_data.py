@@ -47,8 +47,8 @@ def test_convergence_of_a_hand_made_run():
     np.testing.assert_array_equal(data.value, [5.0, np.nan, 1.0, 3.0, 4.0])
     np.testing.assert_array_equal(data.best, [5.0, 5.0, 5.0, 3.0, 3.0])
     assert data.status.tolist() == ["ok", "failed", "infeasible", "ok", "ok"]
-    assert (data.low, data.high, data.is_log) == (3.0, 5.0, False)
-    assert data.n_beyond == 1  # the infeasible one
+    assert not data.is_log
+    assert data.axis == (3.0, 5.0, 1)  # the infeasible one is beyond
 
 
 def test_convergence_axis_leaves_outliers_out_on_the_bad_side_only():
@@ -56,17 +56,20 @@ def test_convergence_axis_leaves_outliers_out_on_the_bad_side_only():
     space = dc.Space({"n": dc.Integer(0, 200)})
     points = [{"n": i} for i in range(101)]
     low_is_good = convergence_data(told(space, points, [*values, 1e6]))
-    assert low_is_good.low == 0.0
-    assert 90.0 < low_is_good.high < 100.0
-    assert low_is_good.n_beyond >= 1
+    assert low_is_good.axis.low == 0.0
+    assert 90.0 < low_is_good.axis.high < 100.0
+    assert low_is_good.axis.n_beyond >= 1
     high_is_good = convergence_data(told(space, points, [*values, -1e6], direction="maximize"))
-    assert high_is_good.high == 99.0
-    assert -10.0 < high_is_good.low < 10.0
+    assert high_is_good.axis.high == 99.0
+    assert -10.0 < high_is_good.axis.low < 10.0
     np.testing.assert_array_equal(high_is_good.best[:3], [0.0, 1.0, 2.0])
 
 
 def test_convergence_axis_is_logarithmic_over_decades_of_positive_values():
-    assert convergence_data(line([1e-3, 1.0, 50.0])).is_log
+    data = convergence_data(line([1e-3, 1.0, 50.0]))
+    assert data.is_log
+    assert data.axis == data.log == (1e-3, 50.0, 0)
+    assert convergence_data(line([0.0, 1.0, 500.0])).log is None
     assert not convergence_data(line([0.0, 1.0, 500.0])).is_log
 
 
@@ -89,7 +92,7 @@ def test_restarts_are_where_a_restarted_search_was_first_told():
 def test_nothing_but_failures():
     result = line([ValueError("a"), ValueError("b")])
     data = convergence_data(result)
-    assert np.isnan(data.low)
+    assert data.axis is None
     assert np.isnan(data.best).all()
     assert coordinates_data(result).index.size == 0
     assert marginals_data(result).panels[0].best is None
@@ -153,17 +156,18 @@ def test_interactions_are_clustered():
     pairs = [(0, 4), (1, 5), (2, 3)]
 
     def objective(x):
-        return float(sum((3 + x[i]) * (x[i] - x[j]) ** 2 for i, j in pairs))
+        return float(sum((3 + i) * (x[i] - x[j]) ** 2 for i, j in pairs))
 
     result = dc.minimize(objective, dc.Space.integers(6, -20, 20), budget=600, seed=0, strategy="cma")
     data = interactions_data(result)
     np.testing.assert_array_equal(data.strength, data.strength.T)
-    by_pair = {(i.first, i.second): i.strength for i in result.interactions()}
+    by_pair = {(i.first, i.second): i.strength for i in result.interactions() if i.is_certain}
     names = [int(name[1:]) for name in data.names]
     for a in range(6):
         for b in range(a + 1, 6):
             i, j = sorted((names[a], names[b]))
             assert data.strength[a, b] == by_pair.get((i, j), 0.0)
+    assert by_pair.keys() == set(pairs)
     strongest = result.interactions()[0]
     places = {name: k for k, name in enumerate(names)}
     assert abs(places[strongest.first] - places[strongest.second]) == 1
@@ -174,13 +178,29 @@ def test_interactions_are_clustered():
         f"x{strongest.first}",
         f"x{strongest.second}",
     }
-    assert graph.n_left_out == len(result.interactions()) - 2
+    assert graph.scale == strongest.strength
+    assert graph.n_left_out == 1
+
+
+@pytest.mark.parametrize("strategy", ["auto", "cma", "mixing"])
+def test_interactions_of_a_sum_are_not_worth_showing(strategy):
+    result = dc.minimize(sum, dc.Space.binary(20), budget=100, seed=0, strategy=strategy)
+    remark = "No interaction worth showing: the evaluations show none beyond doubt."
+    matrix, graph = interactions_data(result), graph_data(result)
+    assert (matrix.names, matrix.remark, matrix.n_left_out) == ((), remark, 20)
+    assert (graph.names, graph.remark, graph.n_left_out) == ((), remark, 0)
 
 
 def test_interactions_of_many_variables_are_the_strongest():
-    result = dc.minimize(sum, dc.Space.integers(40, 0, 9), budget=400, seed=0, strategy="cma")
-    data = interactions_data(result, limit=10)
-    assert (len(data.names), data.n_left_out) == (10, 30)
+    def objective(x):
+        return float(sum(k * x[k] * x[k + 20] for k in range(1, 6)) + x.sum())
+
+    result = dc.minimize(objective, dc.Space.integers(40, -9, 9), budget=400, seed=0, strategy="cma")
+    pairs = [pair for pair in result.interactions() if pair.is_certain]
+    data = interactions_data(result, limit=4)
+    assert (len(data.names), data.n_left_out) == (4, 36)
+    assert {f"x{pairs[0].first}", f"x{pairs[0].second}"} <= set(data.names)
+    assert data.scale == pairs[0].strength
     assert correlations_data(result, limit=10).scale == 1.0
 
 

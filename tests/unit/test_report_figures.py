@@ -8,6 +8,7 @@ import pytest
 
 import dcmaes as dc
 from dcmaes import report
+from dcmaes.report._drawing import short_names
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt  # the backend comes first
@@ -104,6 +105,30 @@ def test_no_plot_needs_colour_alone():
     ax = report.plot_convergence(mixed(120))
     markers = [line.get_marker() for line in ax.lines if line.get_marker() != "None"]
     assert len(set(markers)) == len(markers) == 3
+
+
+def test_names_that_begin_alike_are_told_apart():
+    names = [f"node-{i:03}.cluster.example.org:4711" for i in range(12)]
+    alike = ["a" * 30, "a" * 31, "b"]
+    for some in (names, [name[::-1] for name in names], [f"{name}-{name}" for name in names], alike):
+        short = short_names(some)
+        assert len(set(short)) == len(some)
+        assert max(len(name) for name in short) <= 18
+    assert short_names(["one name that is much too long"]) == ["one name …too long"]
+
+
+def test_the_graph_has_a_legend_with_numbers():
+    def objective(x):
+        return float(x[0] * x[1] + 3 * x[2] * x[3])
+
+    result = dc.minimize(objective, dc.Space.integers(5, -5, 5), budget=80, seed=0)
+    legend = report.plot_interaction_graph(result).get_legend()
+    strongest = result.interactions()[0]
+    assert strongest.is_certain
+    assert legend.get_texts()[0].get_text() == f"{strongest.strength:.4g}"
+    nothing = dc.minimize(sum, dc.Space.binary(10), budget=40, seed=0)
+    assert report.plot_interaction_graph(nothing).get_legend() is None
+    assert "No interaction worth showing" in report.plot_interactions(nothing).get_xlabel()
 
 
 def test_limits_are_checked():

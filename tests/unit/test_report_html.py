@@ -215,6 +215,25 @@ def test_the_space_can_be_read_back():
     assert dc.Space.from_dict(json.loads(data_of(render_html(result))["reproduction"]["space"])) == space
 
 
+def test_the_command_repeats_the_run(tmp_path):
+    space = dc.Space({"lr": dc.Float(1e-5, 1e-1, log=True), "c": dc.Categorical(["a", None, 3])})
+
+    def objective(point):
+        return point["lr"] + (point["c"] == "a")
+
+    path = tmp_path / "run.db"
+    result = dc.maximize(objective, space, budget=12, seed=3, strategy="cma", target=0.9, store=path)
+    for source in (result, dc.store.read(path)):
+        names = {"objective": objective}
+        exec(data_of(render_html(source))["reproduction"]["command"], names)  # noqa: S102 - made here
+        np.testing.assert_array_equal(names["result"].history.values, result.history.values)
+    assert "target=0.9" in data_of(render_html(dc.store.read(path)))["reproduction"]["command"]
+    told = data_of(render_html(result, command="dcmaes minimize spec.toml"))["reproduction"]["command"]
+    assert told == "dcmaes minimize spec.toml"
+    with pytest.raises(TypeError, match="command must be a string or None, got 3"):
+        render_html(result, command=3)
+
+
 @pytest.mark.parametrize("n_told", [0, 1])
 def test_hardly_any_evaluations(n_told):
     optimizer = dc.Optimizer(dc.Space.binary(3), budget=3, seed=0)

@@ -11,6 +11,7 @@ from dcmaes import problems
 from dcmaes.models import SparseQuadratic, _selection, annealed, sparse_quadratic
 from dcmaes.models._contrasts import contrasts
 from dcmaes.models._selection import NOISE, _shares
+from dcmaes.models._sparse import least_squares
 from dcmaes.space import Categorical, Integer, Space
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies.auto import Auto
@@ -65,6 +66,21 @@ def test_one_huge_value_does_not_hide_the_others(outlier):
     assert sparse_quadratic(x, values, n_states) is not None
     values[7] = outlier
     assert sparse_quadratic(x, values, n_states) is None
+
+
+def test_pairs_that_values_leave_open_are_not_told():
+    x = np.random.default_rng(0).integers(0, 2, (30, 4)).astype(float)
+    x[:, 3] = x[:, 2]
+    pairs = np.array([[0, 1], [0, 2], [0, 3], [1, 2]])
+    function, is_exact = least_squares(pairs, x, x[:, 0] * x[:, 1] + x[:, 0] * x[:, 2], np.full(4, 2))
+    assert is_exact
+    assert {tuple(pair) for pair in np.argwhere(np.triu(function.strength)).tolist()} == {
+        (0, 1),
+        (0, 2),
+        (0, 3),
+    }
+    # Sites 2 and 3 are always alike: it may be either of them. Sites 1 and 2 do not interact.
+    assert np.argwhere(np.triu(function.told_pairs(x))).tolist() == [[0, 1]]
 
 
 def test_a_covariance_that_rounding_errors_spoil_tells_nothing(monkeypatch):

@@ -136,18 +136,17 @@ def _inverse_covariance(
 ) -> tuple[FloatArray, float]:
     """Return the inverse covariance of the targets, shape (n, n), and the variance of a coupling."""
     constant, _, choices, lines, curvature, pairs = component_covariances(features, features, n_choices)
-    smooth = np.zeros_like(pairs)
-    for column in features[:, n_choices:].T:
-        smooth += np.exp(-np.abs(column[:, None] - column) / SMOOTH_RANGE)
+    smooth, distance = np.zeros_like(pairs), np.empty_like(pairs)
+    for column in features[:, n_choices:].T / SMOOTH_RANGE:
+        np.abs(np.subtract.outer(column, column, out=distance), out=distance)
+        smooth += np.exp(np.negative(distance, out=distance), out=distance)
     every = [pairs, constant, choices, lines, curvature, smooth]
     scales = [float(np.diag(gram).mean()) for gram in every]
     grams = [gram / scale for gram, scale in zip(every, scales, strict=True) if scale > NEGLIGIBLE]
     variances = np.array([FIRST_VARIANCE] * len(grams) + [FIRST_NOISE])
     for step in range(N_STEPS + 1):
-        total: FloatArray = sum(
-            (v * gram for v, gram in zip(variances, grams, strict=False)), start=np.zeros(1)
-        )
-        inverse = inverse_of(cholesky(total + variances[-1] * np.eye(len(targets))))
+        covariance = np.tensordot(variances[:-1], grams, 1)
+        inverse = inverse_of(cholesky(covariance + variances[-1] * np.eye(len(targets))))
         if step < N_STEPS:
             variances = improved_variances(variances, grams, inverse, targets, np.ones(len(targets)))
     return inverse, variances[0] / scales[0] if scales[0] > NEGLIGIBLE else 0.0

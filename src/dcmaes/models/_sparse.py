@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models._contrasts import contrast_sites, contrasts
@@ -18,7 +19,7 @@ LARGEST_SIZE, EXACT = 0.5, 1e-6
 ENOUGH = 3
 # Directions in which the points vary by less than this share of the largest are left open by them.
 OPEN = 1e-9
-# Interactions below this share of the strongest are errors of rounding.
+# Interactions below this share of the largest coefficient are errors of rounding.
 ROUNDING = 1e-9
 
 
@@ -73,7 +74,25 @@ class SparseQuadratic:
         squares = np.zeros((d, d))
         np.add.at(squares, np.ix_(site, site), self.coupling**2)
         strength = np.sqrt(squares)
-        return np.where(strength > ROUNDING * strength.max(initial=0.0), strength, 0.0)
+        return np.where(strength > ROUNDING * self._largest, strength, 0.0)
+
+    @property
+    def _largest(self) -> float:
+        return max(float(np.abs(self.field).max(initial=0.0)), float(np.abs(self.coupling).max(initial=0.0)))
+
+    def told_pairs(self, x: FloatArray) -> NDArray[np.bool_]:
+        """Tell which pairs of sites interact in every function of these pairs with these values, (d, d).
+
+        The values are those at coded points, shape (n, d); what they leave open, they do not tell.
+        """
+        d, site = len(self.n_states), contrast_sites(self.n_states)
+        columns, left, right = _columns(self.pairs, x, self.n_states)
+        _, size, direction = np.linalg.svd(columns, full_matrices=False)
+        is_open = (np.abs(direction[size <= OPEN * size.max()]) > ROUNDING).any(axis=0)[1 + len(site) :]
+        is_sure = ~is_open & (np.abs(self.coupling[left, right]) > ROUNDING * self._largest)
+        is_told = np.zeros((d, d), dtype=bool)
+        is_told[site[left[is_sure]], site[right[is_sure]]] = True
+        return is_told | is_told.T
 
 
 def n_enough(pairs: IntArray, n_states: IntArray) -> int:
@@ -93,22 +112,29 @@ def least_squares(
 
     It has them only if few coefficients do it: others would have almost any values.
     """
+    columns, left, right = _columns(pairs, x, n_states)
+    mean, scale = float(values.mean()), float(values.std()) or 1.0
+    targets = (values - mean) / scale
+    # Of all functions with these values the shortest: nothing is added that no value speaks for.
+    solution, _, rank, _ = np.linalg.lstsq(columns, targets, rcond=OPEN)
+    weights = np.asarray(solution, dtype=np.float64)
+    misfit = scale * float(np.sqrt(((columns @ weights - targets) ** 2).mean()))
+    is_exact = bool(misfit <= EXACT * _spread(values) and rank <= LARGEST_SIZE * len(x))
+    weights *= scale
+    p = int((n_states - 1).sum())
+    coupling = np.zeros((p, p))
+    coupling[left, right] = coupling[right, left] = weights[1 + p :]
+    return SparseQuadratic(n_states, pairs, float(weights[0]) + mean, weights[1 : 1 + p], coupling), is_exact
+
+
+def _columns(pairs: IntArray, x: FloatArray, n_states: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
+    """Return the terms of a function at coded points: a constant, contrasts, and products of these two."""
     z, site = contrasts(x, n_states), contrast_sites(n_states)
     interacts = np.zeros((len(n_states), len(n_states)), dtype=bool)
     interacts[pairs[:, 0], pairs[:, 1]] = True
     left, right = np.nonzero(interacts[np.ix_(site, site)])
-    columns = np.concatenate([np.ones((len(x), 1)), z, z[:, left] * z[:, right]], axis=1)
-    mean, scale = float(values.mean()), float(values.std()) or 1.0
-    targets = (values - mean) / scale
-    # Of all functions with these values the shortest: nothing is added that no value speaks for.
-    weights, _, rank, _ = np.linalg.lstsq(columns, targets, rcond=OPEN)
-    misfit = scale * float(np.sqrt(((columns @ weights - targets) ** 2).mean()))
-    is_exact = misfit <= EXACT * _spread(values) and rank <= LARGEST_SIZE * len(x)
-    weights *= scale
-    p = len(site)
-    coupling = np.zeros((p, p))
-    coupling[left, right] = coupling[right, left] = weights[1 + p :]
-    return SparseQuadratic(n_states, pairs, float(weights[0]) + mean, weights[1 : 1 + p], coupling), is_exact
+    columns: FloatArray = np.concatenate([np.ones((len(x), 1)), z, z[:, left] * z[:, right]], axis=1)
+    return columns, left, right
 
 
 def explained(

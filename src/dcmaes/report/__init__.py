@@ -4,16 +4,30 @@ Each plot is a pair: a `..._data` function that computes plain arrays, and a `pl
 them with matplotlib (the extra `plot`).
 """
 
-from dcmaes.report._convergence import Convergence, convergence_data
-from dcmaes.report._coordinates import Coordinates, coordinates_data
-from dcmaes.report._figures import plot_convergence, plot_coordinates, plot_importance, plot_timeline
+from dcmaes.report._convergence import Convergence, convergence_data, plot_convergence
+from dcmaes.report._coordinates import Coordinates, coordinates_data, plot_coordinates
 from dcmaes.report._html import render_html, write_html
-from dcmaes.report._importance import Importance, importance_data
-from dcmaes.report._interactions import Graph, Matrix, correlations_data, graph_data, interactions_data
-from dcmaes.report._marginal_figures import plot_marginal, plot_marginals
-from dcmaes.report._marginals import Band, Heat, Marginals, marginal_data, marginals_data
-from dcmaes.report._pair_figures import plot_correlations, plot_interaction_graph, plot_interactions
-from dcmaes.report._timeline import Timeline, timeline_data
+from dcmaes.report._importance import Importance, importance_data, plot_importance
+from dcmaes.report._interactions import (
+    Graph,
+    Matrix,
+    correlations_data,
+    graph_data,
+    interactions_data,
+    plot_correlations,
+    plot_interaction_graph,
+    plot_interactions,
+)
+from dcmaes.report._marginals import (
+    Band,
+    Heat,
+    Marginals,
+    marginal_data,
+    marginals_data,
+    plot_marginal,
+    plot_marginals,
+)
+from dcmaes.report._timeline import Timeline, plot_timeline, timeline_data
 
 __all__ = [
     "Band",

@@ -1,21 +1,33 @@
-"""The numbers behind the convergence plot."""
+"""Values and the best so far, evaluation by evaluation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
+from dcmaes.report._drawing import BLUE, GREY, ORANGE, RED, add_remark, new_axes
 from dcmaes.report._run import Run, read_run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # A few very bad values would leave nothing of a linear axis for the others: where the worst twentieth takes
 # more than two thirds of the range, it is left out.
 _SHOWN_SHARE = 0.95
 _OUTLIER_RATIO = 3.0
 _LOG_RATIO = 100.0
+
+
+class Axis(NamedTuple):
+    """The range of an axis of values, and how many values lie outside it."""
+
+    low: float
+    high: float
+    n_beyond: int
 
 
 @dataclass(frozen=True)
@@ -34,12 +46,12 @@ class Convergence:
         "ok", "infeasible" or "failed".
     restarts : int array
         Evaluations with which restarts began.
+    linear : Axis or None
+        What a linear axis shows; None if there is nothing to show.
+    log : Axis or None
+        What a logarithmic axis shows; None if feasible values are not all positive.
     is_log : bool
-        Whether the values are best seen on a logarithmic axis: all positive, and over more than two decades.
-    low, high : float
-        Range of the axis; NaN if there is nothing to show.
-    n_beyond : int
-        How many values lie outside it.
+        Whether the values are best seen on the logarithmic one: they span more than two decades.
     """
 
     evaluation: IntArray
@@ -47,10 +59,14 @@ class Convergence:
     best: FloatArray
     status: NDArray[np.str_]
     restarts: IntArray
+    linear: Axis | None
+    log: Axis | None
     is_log: bool
-    low: float
-    high: float
-    n_beyond: int
+
+    @property
+    def axis(self) -> Axis | None:
+        """The axis on which the values are best seen."""
+        return self.log if self.is_log else self.linear
 
 
 def convergence_data(result: Any) -> Convergence:
@@ -63,33 +79,93 @@ def convergence_data(result: Any) -> Convergence:
     """
     run = read_run(result)
     previous = np.maximum.accumulate(np.concatenate([[0], run.restarts]))[: run.n]
-    low, high, is_log = _axis(run)
-    is_beyond = np.isfinite(run.values) & ((run.values < low) | (run.values > high))
+    linear, log = _axes(run)
     return Convergence(
         evaluation=np.arange(1, run.n + 1),
         value=np.where(run.statuses == "failed", np.nan, run.values),
         best=run.result.history.best_so_far,
         status=run.statuses,
         restarts=np.flatnonzero(run.restarts > previous) + 1,
-        is_log=is_log,
-        low=low,
-        high=high,
-        n_beyond=int(is_beyond.sum()),
+        linear=linear,
+        log=log,
+        is_log=log is not None and log.high / log.low > _LOG_RATIO,
     )
 
 
-def _axis(run: Run) -> tuple[float, float, bool]:
-    """Return the range of the axis and whether it is logarithmic."""
+def plot_convergence(result: Any, *, ax: Axes | None = None) -> Axes:
+    """Plot every value and the best so far against evaluations, restarts as dotted lines.
+
+    Infeasible points are drawn hollow, failures as crosses along the edge. The axis is logarithmic when the
+    values are positive and span more than two decades; outliers are left out, and counted below.
+
+    Parameters
+    ----------
+    result : Result or StoredRun
+        What to plot.
+    ax : matplotlib Axes or None
+        Where; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        Where it was drawn.
+
+    Examples
+    --------
+    >>> import dcmaes as dc
+    >>> result = dc.minimize(sum, dc.Space.binary(8), budget=40, seed=0)
+    >>> plot_convergence(result).get_xlabel()
+    'evaluation'
+    """
+    data = convergence_data(result)
+    ax = new_axes(7.0, 4.0) if ax is None else ax
+    ok, infeasible = data.status == "ok", data.status == "infeasible"
+    ax.plot(data.evaluation[ok], data.value[ok], ".", color=BLUE, alpha=0.35, ms=5, mew=0, label="feasible")
+    if infeasible.any():
+        ax.plot(
+            data.evaluation[infeasible],
+            data.value[infeasible],
+            "D",
+            mfc="none",
+            mec=ORANGE,
+            ms=4,
+            label="infeasible",
+        )
+    ax.step(data.evaluation, data.best, where="post", color="black", lw=1.8, label="best so far")
+    failed = data.evaluation[data.status == "failed"]
+    if len(failed):
+        edge = ax.get_xaxis_transform()
+        ax.plot(failed, np.full(len(failed), 0.97), "x", color=RED, ms=5, transform=edge, label="failed")
+    for k, evaluation in enumerate(data.restarts):
+        ax.axvline(evaluation - 0.5, color=GREY, ls=":", lw=1, label=None if k else "restart")
+    ax.set(xlabel="evaluation", ylabel="value", xlim=(0, max(len(data.evaluation), 1) * 1.02 + 0.5))
+    axis = data.axis
+    if data.is_log:
+        ax.set_yscale("log")
+    elif axis is not None and axis.high > axis.low:
+        margin = 0.06 * (axis.high - axis.low)
+        ax.set_ylim(axis.low - margin, axis.high + margin)
+    if axis is not None and axis.n_beyond:
+        add_remark(ax, f"{axis.n_beyond} values outside the axis")
+    ax.legend(frameon=False, fontsize="small")
+    return ax
+
+
+def _axes(run: Run) -> tuple[Axis | None, Axis | None]:
+    """Return what a linear and a logarithmic axis of the values show."""
     known = run.values[(run.statuses != "failed") & np.isfinite(run.values)]
     feasible = run.values[run.statuses == "ok"]
     shown = feasible if len(feasible) else known
     if len(shown) == 0:
-        return np.nan, np.nan, False
+        return None, None
+
+    def axis(low: float, high: float) -> Axis:
+        return Axis(low, high, int(((known < low) | (known > high)).sum()))
+
     low, high = float(shown.min()), float(shown.max())
-    if low > 0.0 and high / low > _LOG_RATIO:
-        return low, high, True
+    log = axis(low, high) if low > 0.0 else None
     best = low if run.sign > 0 else high
     common = run.sign * float(np.quantile(run.sign * shown, _SHOWN_SHARE))
     if common == best or high - low <= _OUTLIER_RATIO * abs(common - best):
-        return low, high, False
-    return min(best, common), max(best, common), False
+        return axis(low, high), log
+    return axis(min(best, common), max(best, common)), log

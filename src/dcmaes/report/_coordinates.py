@@ -1,16 +1,20 @@
-"""The numbers behind the parallel coordinates."""
+"""Points as lines across one axis for each variable."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcmaes._validation import FloatArray, IntArray
+from dcmaes._validation import FloatArray, IntArray, check_integer
+from dcmaes.report._drawing import SEQUENTIAL, add_remark, new_axes, short, short_names
 from dcmaes.report._importance import ranked_variables
 from dcmaes.report._labels import Tick, axis_ticks
 from dcmaes.report._run import read_run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -77,3 +81,59 @@ def coordinates_data(result: Any, *, limit: int = 16, lines: int = 300) -> Coord
         n_left_out=run.space.dimension - len(sites),
         n_lines_left_out=len(order) - len(kept),
     )
+
+
+def plot_coordinates(result: Any, *, limit: int = 16, lines: int = 300, ax: Axes | None = None) -> Axes:
+    """Plot feasible points as lines across one axis for each variable, the best ones brightest and on top.
+
+    Parameters
+    ----------
+    result : Result or StoredRun
+        What to plot.
+    limit : int
+        How many variables to show at most: the most important ones.
+    lines : int
+        How many points to show at most.
+    ax : matplotlib Axes or None
+        Where; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        Where it was drawn.
+
+    Examples
+    --------
+    >>> import dcmaes as dc
+    >>> result = dc.minimize(sum, dc.Space.binary(4), budget=16, seed=0)
+    >>> len(plot_coordinates(result).lines)
+    16
+    """
+    from matplotlib import colormaps
+
+    lines = check_integer("lines", lines, low=1)
+    data = coordinates_data(result, limit=check_integer("limit", limit, low=1), lines=lines)
+    ax = new_axes(max(6.0, 0.9 * len(data.names)), 4.2) if ax is None else ax
+    place = np.arange(len(data.names))
+    colours = colormaps[SEQUENTIAL](data.quality)
+    for position, colour, quality in zip(data.position, colours, data.quality, strict=True):
+        ax.plot(place, position, color=colour, lw=0.6 + 1.6 * (quality > 0.99), alpha=0.25 + 0.6 * quality**3)
+    for k, ticks in enumerate(data.ticks):
+        for position, label in ticks:
+            ax.annotate(
+                short(label),
+                (k, position),
+                xytext=(3, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize="x-small",
+            )
+    ax.vlines(place, 0, 1, color="black", lw=0.8)
+    ax.set_xticks(place, short_names(data.names), rotation=30, ha="right")
+    ax.set_yticks([])
+    ax.set(ylim=(-0.04, 1.04), xlim=(-0.2, len(place) - 0.4))
+    ax.spines[:].set_visible(False)
+    left_out = [f"{data.n_left_out} less important variables"] * (data.n_left_out > 0)
+    left_out += [f"{data.n_lines_left_out} points"] * (data.n_lines_left_out > 0)
+    add_remark(ax, " and ".join(left_out) + " not shown" if left_out else "")
+    return ax

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,38 @@ def short(text: str) -> str:
     """
     text = text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…"
     return literal(text)
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return names short enough for an axis that can still be told apart.
+
+    Of long ones, what all of them begin and end with is left out first, then the middle.
+
+    >>> short_names(["train-cluster-node-1:4711", "train-cluster-node-2:4711", "here"])
+    ['…1…', '…2…', 'here']
+    """
+    long = [name for name in set(names) if len(name) > _LONGEST_LABEL]
+    head = _n_common(long)
+    tail = _n_common([name[head:][::-1] for name in long])
+    return [literal(name if len(name) <= _LONGEST_LABEL else _shortened(name, head, tail)) for name in names]
+
+
+def _n_common(texts: Sequence[str]) -> int:
+    """Return with how many characters all of several texts begin; none if there is but one."""
+    if len(texts) < 2:
+        return 0
+    places = enumerate(zip(*texts, strict=False))
+    return next((k for k, letters in places if len(set(letters)) > 1), min(map(len, texts)))
+
+
+def _shortened(name: str, head: int, tail: int) -> str:
+    """Return a name without its first and last characters, if those are some, and without its middle."""
+    text = "…" + name[head:] if head > 2 else name
+    text = text[:-tail] + "…" if tail > 2 else text
+    if len(text) <= _LONGEST_LABEL:
+        return text
+    kept = _LONGEST_LABEL - 1
+    return text[: kept - kept // 2] + "…" + text[-(kept // 2) :]
 
 
 def literal(text: str) -> str:

@@ -23,6 +23,7 @@ def write_html(
     *,
     title: str = "dcmaes report",
     outputs: Mapping[int, str] | None = None,
+    command: str | None = None,
 ) -> Path:
     """Write a report of a run: one HTML file, to be opened in a browser, sent or kept.
 
@@ -36,6 +37,8 @@ def write_html(
         What the report is called.
     outputs : dict of int and str, or None
         What evaluations had printed, by the number of the trial; shown with failures and in the details.
+    command : str or None
+        How to repeat the run; by default, the call in Python.
 
     Returns
     -------
@@ -52,13 +55,17 @@ def write_html(
     True
     """
     path = Path(path)
-    text = render_html(result, title=title, outputs=outputs)
+    text = render_html(result, title=title, outputs=outputs, command=command)
     path.write_text(text, encoding="utf-8", errors="replace", newline="\n")
     return path
 
 
 def render_html(
-    result: Any, *, title: str = "dcmaes report", outputs: Mapping[int, str] | None = None
+    result: Any,
+    *,
+    title: str = "dcmaes report",
+    outputs: Mapping[int, str] | None = None,
+    command: str | None = None,
 ) -> str:
     """Return the text of the report; everything is as in `write_html`.
 
@@ -68,6 +75,8 @@ def render_html(
     """
     if not isinstance(title, str):
         raise TypeError(f"title must be a string, got {title!r}")
+    if command is not None and not isinstance(command, str):
+        raise TypeError(f"command must be a string or None, got {command!r}")
     run = read_run(result, outputs)
     style, script = _asset("page.css"), "\n".join(_asset(name) for name in _SCRIPTS)
     # The browser runs and applies what has these digests, and loads nothing: should text of the user ever
@@ -77,7 +86,7 @@ def render_html(
         "title": escape(title),
         "policy": escape(policy, quote=True),
         "style": style,
-        "data": as_json(payload(run, title)),
+        "data": as_json(payload(run, title, command)),
         "script": script,
     }
     return _filled(_asset("page.html"), parts)

@@ -1,14 +1,18 @@
-"""The numbers behind the plot of importance."""
+"""How much each variable matters."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcmaes._validation import FloatArray, IntArray
+from dcmaes._validation import FloatArray, IntArray, check_integer
+from dcmaes.report._drawing import BLUE, add_remark, new_axes, short_names
 from dcmaes.report._run import Run, read_run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _WORTH_READING = 0.2
 
@@ -75,6 +79,44 @@ def importance_data(result: Any) -> Importance:
     run = read_run(result)
     share, explained, n_used = run.effects
     return Importance(run.names, share, explained, n_used)
+
+
+def plot_importance(result: Any, *, limit: int = 20, ax: Axes | None = None) -> Axes:
+    """Plot how much each variable matters; `importance_data` says what that means.
+
+    Parameters
+    ----------
+    result : Result or StoredRun
+        What to plot.
+    limit : int
+        How many variables to show at most.
+    ax : matplotlib Axes or None
+        Where; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        Where it was drawn.
+
+    Examples
+    --------
+    >>> import dcmaes as dc
+    >>> result = dc.minimize(lambda x: x[0] ** 2, dc.Space.integers(2, -5, 5), budget=40, seed=0)
+    >>> [label.get_text() for label in plot_importance(result).get_yticklabels()]
+    ['x0', 'x1']
+    """
+    limit = check_integer("limit", limit, low=1)
+    data = importance_data(result)
+    shown = data.order[:limit]
+    ax = new_axes(6.0, 1.2 + 0.28 * len(shown)) if ax is None else ax
+    bars = ax.barh(np.arange(len(shown)), data.share[shown], color=BLUE)
+    ax.bar_label(bars, [f"{100 * s:.1f} %" for s in data.share[shown]], padding=3, fontsize="small")
+    ax.set_yticks(np.arange(len(shown)), short_names([data.names[i] for i in shown]))
+    ax.invert_yaxis()
+    ax.set(xlabel="share of the total effect", xlim=(0, max(float(data.share.max()) * 1.15, 0.1)))
+    left_out = len(data.share) - len(shown)
+    add_remark(ax, data.remark + (f" {left_out} less important variables not shown." if left_out else ""))
+    return ax
 
 
 def ranked_variables(run: Run, sites: IntArray, limit: int) -> IntArray:

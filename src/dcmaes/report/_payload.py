@@ -6,7 +6,6 @@ import json
 import math
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -31,8 +30,8 @@ _LARGEST_EXACT = 2**53
 _STATUSES = ("ok", "infeasible", "failed")
 
 
-def payload(run: Run, title: str) -> dict[str, Any]:
-    """Return everything that the page shows, as data that JSON can hold.
+def payload(run: Run, title: str, command: str | None = None) -> dict[str, Any]:
+    """Return everything that the page shows, as data that JSON can hold; `command` repeats the run.
 
     >>> import dcmaes as dc
     >>> from dcmaes.report._run import read_run
@@ -45,7 +44,7 @@ def payload(run: Run, title: str) -> dict[str, Any]:
         "charts": _charts(run),
         "table": _table(run),
         "failures": _failures(run),
-        "reproduction": _reproduction(run),
+        "reproduction": _reproduction(run, command),
     }
 
 
@@ -60,19 +59,18 @@ def as_json(data: Any) -> str:
 
 
 def _plain(data: Any) -> Any:
-    if is_dataclass(data) and not isinstance(data, type):
-        return _plain(asdict(data))
-    if isinstance(data, Mapping):
-        return {str(key): _plain(value) for key, value in data.items()}
-    if isinstance(data, np.ndarray):
-        if data.dtype.kind == "f" and not np.isfinite(data).all():
-            return _plain(data.tolist())
-        return data.tolist()
-    if isinstance(data, (list, tuple)):
-        return [_plain(value) for value in data]
+    if isinstance(data, (str, int)) or data is None:
+        return data
     if isinstance(data, float):
         return data if math.isfinite(data) else None
-    return data.item() if isinstance(data, np.generic) else data
+    if isinstance(data, np.ndarray):
+        is_whole = data.dtype.kind != "f" or bool(np.isfinite(data).all())
+        return data.tolist() if is_whole else _plain(data.tolist())
+    if isinstance(data, (list, tuple)):
+        return [_plain(value) for value in data]
+    if isinstance(data, Mapping):
+        return {str(key): _plain(value) for key, value in data.items()}
+    return data.item() if isinstance(data, np.generic) else _plain(vars(data))
 
 
 def _summary(run: Run) -> dict[str, Any]:
@@ -138,12 +136,13 @@ def _charts(run: Run) -> dict[str, Any]:
 
 
 def _marginals(run: Run) -> dict[str, Any]:
-    data = asdict(marginals_data(run))
-    for panel in data["panels"]:
+    data = marginals_data(run)
+    panels = [dict(vars(panel)) for panel in data.panels]
+    for panel in panels:
         for key in ("share", "quantile"):
             if key in panel:
                 panel[key] = np.round(panel[key], 4)
-    return data
+    return {**vars(data), "panels": panels}
 
 
 def _thinned(data: Convergence) -> dict[str, Any]:
@@ -163,9 +162,8 @@ def _thinned(data: Convergence) -> dict[str, Any]:
         "best": data.best[steps],
         "restarts": data.restarts,
         "is_log": data.is_log,
-        "low": data.low,
-        "high": data.high,
-        "n_beyond": data.n_beyond,
+        "linear": data.linear and data.linear._asdict(),
+        "log": data.log and data.log._asdict(),
         "n_left_out": n - len(kept),
     }
 
@@ -226,7 +224,7 @@ def _failures(run: Run) -> list[dict[str, Any]]:
     return sorted(found, key=lambda group: -len(group["evaluations"]))
 
 
-def _reproduction(run: Run) -> dict[str, Any]:
+def _reproduction(run: Run, command: str | None) -> dict[str, Any]:
     import scipy
 
     import dcmaes
@@ -239,10 +237,41 @@ def _reproduction(run: Run) -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
     }
     return {
+        "command": command or _call(run),
         "settings": {key: str(value) for key, value in run.settings.items() if value is not None},
         "versions": run.versions or here,
         "space": _space_text(run.space),
     }
+
+
+def _call(run: Run) -> str:
+    """Return the call that repeats the run; the objective, and what is no plain data, are left to the user.
+
+    >>> import dcmaes as dc
+    >>> from dcmaes.report._run import read_run
+    >>> print(_call(read_run(dc.minimize(sum, dc.Space.binary(2), budget=4, seed=1))))
+    import dcmaes as dc
+    <BLANKLINE>
+    space = dc.Space.from_dict({'array': [{'type': 'binary', 'repeat': 2}]})
+    result = dc.minimize(objective, space, budget=4, seed=1, strategy='auto')
+    """
+    usual = {
+        "time_limit": None,
+        "target": None,
+        "patience": None,
+        "duplicates": "cache",
+        "on_error": "penalize",
+    }
+    told = {**usual, **run.settings}
+    changed = [name for name, value in usual.items() if told[name] != value]
+    given = [f"{name}={told[name]!r}" for name in ("budget", "seed", "strategy", *changed)]
+    given += ["constraints=constraints"] * bool(told.get("has_constraints"))
+    try:
+        space = f"dc.Space.from_dict({run.space.to_dict()!r})"
+    except TypeError:
+        space = "...  # as below"
+    call = f"dc.{run.direction}(objective, space, {', '.join(given)})"
+    return f"import dcmaes as dc\n\nspace = {space}\nresult = {call}"
 
 
 def _space_text(space: Space) -> str:

@@ -105,6 +105,17 @@ class Run:
         is_sound = self.statuses == "ok"
         return total_effects(self.space.sites, self.x[is_sound], self.values[is_sound])
 
+    @cached_property
+    def interactions(self) -> FloatArray:
+        """How strongly pairs of variables interact, 0 where that is not beyond doubt, shape (d, d)."""
+        place = {name: i for i, name in enumerate(self.space.names)}
+        strength = np.zeros((len(place), len(place)))
+        for pair in self.result.interactions():
+            if pair.is_certain:
+                i, j = place[pair.first], place[pair.second]
+                strength[i, j] = strength[j, i] = pair.strength
+        return strength
+
 
 def read_run(source: Any, outputs: Mapping[int, str] | None = None) -> Run:
     """Return the run behind a `Result` or a `StoredRun`, or pass a `Run` on; `outputs` by number of trial.
@@ -130,7 +141,7 @@ def read_run(source: Any, outputs: Mapping[int, str] | None = None) -> Run:
 
 
 def _of_result(result: Result) -> Run:
-    # A history keeps its space, sign and coded points to itself: this is the one place that takes them.
+    # Result and history keep settings, space, sign and coded points to themselves: only this takes them.
     history = result.history
     space, sign, n = history._space, history._sign, len(history)
     x = history._archive.points(0, n)
@@ -154,11 +165,7 @@ def _of_result(result: Result) -> Run:
         best=_position(x, None if result.x is None else space.encode(result.x)),
         n_pending=0,
         is_running=result.stop_reason is None,
-        settings={
-            "direction": "minimize" if sign > 0 else "maximize",
-            "strategy": result.strategy,
-            "seed": result.seed,
-        },
+        settings={**vars(result._settings), "strategy": result.strategy},
         versions={},
     )
 

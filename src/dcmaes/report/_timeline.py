@@ -1,16 +1,20 @@
-"""The numbers behind the timeline of evaluations."""
+"""What each worker was doing when."""
 
 from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
+from dcmaes.report._drawing import STATUS_COLOURS, add_remark, new_axes, short_names
 from dcmaes.report._run import Run, read_run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _MOST_BARS = 2000
 _N_SLOTS = 500
@@ -80,6 +84,55 @@ def timeline_data(result: Any) -> Timeline:
         count=count,
         n_untimed=run.n - len(timed),
     )
+
+
+def plot_timeline(result: Any, *, ax: Axes | None = None) -> Axes:
+    """Plot what each worker was doing when; where workers are not known, how many evaluations ran at once.
+
+    Parameters
+    ----------
+    result : Result or StoredRun
+        What to plot.
+    ax : matplotlib Axes or None
+        Where; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        Where it was drawn.
+
+    Examples
+    --------
+    >>> import dcmaes as dc
+    >>> result = dc.minimize(sum, dc.Space.binary(4), budget=16, seed=0)
+    >>> plot_timeline(result).get_xlabel()
+    'seconds'
+    """
+    data = timeline_data(result)
+    ax = new_axes(7.0, 1.2 + 0.3 * max(len(data.lanes), 1)) if ax is None else ax
+    hatches = {"ok": "", "infeasible": "//", "failed": "xx"}
+    for status, colour in STATUS_COLOURS.items():
+        own = data.status == status
+        if own.any():
+            ax.barh(
+                data.lane[own],
+                data.end[own] - data.start[own],
+                left=data.start[own],
+                color=colour,
+                hatch=hatches[status],
+                edgecolor="white",
+                linewidth=0.3,
+                label=status,
+            )
+    names = short_names(data.lanes)
+    labels = [f"{name}  {100 * busy:.0f} %" for name, busy in zip(names, data.busy, strict=True)]
+    ax.set_yticks(np.arange(len(data.lanes)), labels, fontsize="small")
+    ax.invert_yaxis()
+    ax.set(xlabel="seconds")
+    if len(data.start):
+        ax.legend(frameon=False, fontsize="small", ncols=3, loc="lower right", bbox_to_anchor=(1, 1))
+    add_remark(ax, f"{data.n_untimed} evaluations without times not shown" if data.n_untimed else "")
+    return ax
 
 
 def _lanes(run: Run, timed: IntArray) -> tuple[tuple[str, ...], IntArray]:

@@ -16,6 +16,7 @@ from dcmaes.run._distribution import Distribution
 from dcmaes.run._history import History, column_names
 from dcmaes.run._noise import Noise
 from dcmaes.run._run import Run
+from dcmaes.run._settings import Settings
 from dcmaes.run._stopping import StopReason
 from dcmaes.space import Space
 from dcmaes.strategies import Explaining, Strategy
@@ -129,6 +130,7 @@ class Result:
     objective_time: float
     optimizer_time: float
     noise: Noise | None
+    _settings: Settings = field(repr=False)
     _space: Space = field(repr=False)
     _strategy: Strategy[Any] = field(repr=False)
     _state: Any = field(repr=False)
@@ -231,6 +233,7 @@ def result_of(run: Run, optimizer_time: float) -> Result:
         objective_time=run.objective_time,
         optimizer_time=optimizer_time,
         noise=run.noise(),
+        _settings=run.settings,
         _space=run.space,
         _strategy=run.strategy,
         _state=run.search.state,

@@ -38,13 +38,27 @@ function bottomAxis(scale, y, ticks, label, right) {
   return svg("g", {}, ...marks, ...name);
 }
 
-// Calls `act` once when the element comes near the screen, or is to be printed: a page opens with what is seen.
+// Calls `act` once when the element comes near the screen, or everything is wanted: a page opens with what is seen.
+const waiting = new Set();
 function whenNear(element, act) {
-  const once = () => { observer.disconnect(); removeEventListener("beforeprint", once); act(); };
+  const once = () => { observer.disconnect(); waiting.delete(once); act(); };
   const observer = new IntersectionObserver((entries) => { if (entries.some((entry) => entry.isIntersecting)) once(); }, { rootMargin: "400px" });
   observer.observe(element);
-  addEventListener("beforeprint", once);
+  waiting.add(once);
 }
+const drawEverything = () => [...waiting].forEach((once) => once());
+
+// What is drawn moves what is below it: a jump to a heading draws everything first.
+function jump() {
+  const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (target) { drawEverything(); target.scrollIntoView(); }
+}
+
+// Paper is narrower than most windows.
+const PAPER = 680;
+const drawn = new Set();
+addEventListener("beforeprint", () => { drawEverything(); drawn.forEach((resize) => resize(PAPER)); });
+addEventListener("afterprint", () => drawn.forEach((resize) => resize()));
 
 // Draws `draw(root, width)` into a figure once it is near the screen, and again when its width changes. `draw`
 // returns its height and its targets: boxes {x, y, w, h} around centres, with the text to show and, where there
@@ -110,16 +124,22 @@ function chart(label, draw, note) {
     } else if (event.key === "Enter" && current >= 0 && targets[current].open) targets[current].open();
     else if (event.key === "Escape") leave();
   });
-  function resize() {
-    const now = Math.floor(plot.clientWidth);
+  function resize(most = Infinity) {
+    const now = Math.min(Math.floor(plot.clientWidth), most);
     if (now > 0 && now !== width) { width = now; render(); }
   }
-  whenNear(plot, () => { resize(); new ResizeObserver(resize).observe(plot); });
-  return html("figure", {}, plot, note ? html("figcaption", { class: "note" }, note) : null);
+  whenNear(plot, () => { resize(); drawn.add(resize); new ResizeObserver(() => resize()).observe(plot); });
+  const figure = html("figure", {}, plot, note ? html("figcaption", { class: "note" }, note) : null);
+  figure.redraw = () => { if (width) render(); };
+  return figure;
 }
 
 // A colour between that of an empty cell and full heat; strength from -1 to 1.
 const heat = (strength) => `color-mix(in oklab, var(${strength < 0 ? "--negative" : "--heat"}) ${Math.round(100 * Math.min(Math.abs(strength), 1))}%, var(--cell))`;
+
+// What colours or widths stand for: marks with numbers beside them.
+const legend = (...marks) => html("div", { class: "legend" }, ...marks);
+const legendMark = (mark, text) => html("span", {}, svg("svg", { width: 16, height: 12, "aria-hidden": "true" }, mark), text);
 
 function cell(x, y, w, h, strength) {
   const rect = svg("rect", { class: "heat", x, y, width: w, height: h });

@@ -39,6 +39,31 @@ function duration(seconds) {
 
 const shortened = (text, most) => (text.length <= most ? text : text.slice(0, most - 1) + "…");
 
+// Names of at most `most` characters that can still be told apart: of long ones, what all of them begin and end
+// with is left out first, then the middle.
+function shortNames(names, most) {
+  const long = [...new Set(names)].filter((name) => name.length > most);
+  if (!long.length) return names;
+  const least = Math.min(...long.map((name) => name.length));
+  const common = (at) => { let k = 0; while (k < least && long.every((name) => at(name, k) === at(long[0], k))) k++; return long.length > 1 ? k : 0; };
+  const head = common((name, k) => name[k]), tail = Math.min(common((name, k) => name[name.length - 1 - k]), least - head);
+  return names.map((name) => {
+    if (name.length <= most) return name;
+    const middle = (head > 2 ? "…" + name.slice(head) : name), text = tail > 2 ? middle.slice(0, middle.length - tail) + "…" : middle;
+    if (text.length <= most) return text;
+    const kept = most - 1, first = Math.ceil(kept / 2);
+    return text.slice(0, first) + "…" + text.slice(text.length - (kept - first));
+  });
+}
+
+// The width in pixels of text in a chart.
+const pen = document.createElement("canvas").getContext("2d");
+function textWidth(text) {
+  pen.font = `11px ${getComputedStyle(document.body).fontFamily}`;
+  return pen.measureText(text).width;
+}
+const widest = (texts) => Math.max(0, ...texts.map(textWidth));
+
 const tip = {
   element: document.getElementById("tip"),
   show(text, x, y) {

@@ -38,8 +38,6 @@ function bestPoint(summary) {
     html("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Best point" }, pairs(summary.point)));
 }
 
-const legendMark = (mark, text) => html("span", {}, svg("svg", { width: 16, height: 12, "aria-hidden": "true" }, mark), text);
-
 function statusLegend(statuses) {
   const found = STATUSES.filter((status) => statuses.includes(status));
   return found.length < 2 ? null : html("div", { class: "legend" }, found.map((status) =>
@@ -79,11 +77,22 @@ function failures({ failures: groups, table }) {
 }
 
 function reproduction(data) {
-  const space = html("pre", {}, data.space);
+  const copied = (title, text) => html("div", { class: "card wide" }, html("div", { class: "bar between" }, html("h3", {}, title), html("button", { type: "button", "aria-label": `Copy: ${title}`, onclick: (e) => copy(text, e.currentTarget) }, "Copy")), html("pre", {}, text));
   return html("div", { class: "columns" },
+    copied("The command", data.command),
     html("div", { class: "card" }, html("h3", {}, "Settings"), pairs(Object.entries(data.settings))),
     html("div", { class: "card" }, html("h3", {}, "Versions"), pairs(Object.entries(data.versions))),
-    html("div", { class: "card wide" }, html("div", { class: "bar between" }, html("h3", {}, "Space"), html("button", { type: "button", onclick: (e) => copy(data.space, e.currentTarget) }, "Copy")), space));
+    copied("Space", data.space));
+}
+
+// What the evaluations do not show beyond doubt is not drawn; nor are correlations that a strategy does not have.
+function interactions({ interactions: pairs, graph: edges, correlations }) {
+  const card = (child) => html("div", { class: "card" }, child);
+  return html("div", { class: correlations.names.length ? "columns three" : "columns" },
+    pairs.names.length
+      ? [card(matrix("Strength of pairs", pairs, "Pairs that interact beyond doubt. Strengths are in the unit of the strategy: compare them with each other.")), card(graph(edges))]
+      : card(html("p", { class: "note" }, pairs.remark)),
+    correlations.names.length ? card(matrix("Correlations", correlations, "How variables go together in the last search distribution.")) : null);
 }
 
 function build() {
@@ -92,7 +101,7 @@ function build() {
   main.append(overview(DATA));
   main.append(html("section", { "aria-label": "Best point and importance" }, html("div", { class: "columns" }, bestPoint(summary),
     card(html("h3", {}, "Importance of the variables"), charts.importance.share.some((s) => s > 0) ? importance(charts.importance) : html("p", { class: "note" }, charts.importance.remark)))));
-  main.append(section("convergence", "Convergence", card(convergence(charts.convergence, openDetails), html("div", { class: "legend" },
+  main.append(section("convergence", "Convergence", card(convergence(charts.convergence, openDetails), legend(
     legendMark(svg("circle", { class: "dot", cx: 8, cy: 6, r: 3 }), "feasible"),
     legendMark(svg("path", { class: "bestline", d: "M0 6H16" }), "best so far"),
     summary.n_infeasible ? legendMark(svg("path", { class: "diamond", d: "M8 2l4 4l-4 4l-4-4z" }), "infeasible") : null,
@@ -102,8 +111,7 @@ function build() {
   main.append(section("marginals", "Where it looked", card(html("div", { class: "panels" }, panels.map((panel) => marginal(edges, panel))),
     html("p", { class: "note" }, `What was asked for, evaluation by evaluation. The stronger the colour, the more often; bands hold the middle half and the middle four in five of the points. Red marks the best point.${hidden ? ` ${plural(hidden, "less important variable")} not shown.` : ""}`))));
   if (charts.coordinates.index.length) main.append(section("points", "Points", card(coordinates(charts.coordinates, openDetails))));
-  main.append(section("interactions", "Interactions", html("div", { class: "columns three" },
-    card(matrix("Strength of pairs", charts.interactions)), charts.graph.names.length ? card(graph(charts.graph)) : null, card(matrix("Correlations", charts.correlations)))));
+  main.append(section("interactions", "Interactions", interactions(charts)));
   if (charts.timeline.start.length) main.append(section("timeline", "Timeline", card(timeline(charts.timeline, openDetails), statusLegend(charts.timeline.status))));
   main.append(section("evaluations", "Evaluations", evaluationTable(table, summary.best, openDetails)));
   if (DATA.failures.length) main.append(section("failures", "Failures", card(failures(DATA))));
@@ -122,5 +130,17 @@ function themes() {
   show(names.includes(stored.get()) ? stored.get() : "auto");
 }
 
+// The bar at the top covers what is behind it, where it stays in place.
+function headings() {
+  const header = document.querySelector("header");
+  const measure = () => document.documentElement.style.setProperty("--header", `${getComputedStyle(header).position === "sticky" ? header.offsetHeight : 0}px`);
+  new ResizeObserver(measure).observe(header);
+  measure();
+  document.getElementById("nav").addEventListener("click", drawEverything);
+  addEventListener("hashchange", jump);
+  jump();
+}
+
 themes();
 build();
+headings();

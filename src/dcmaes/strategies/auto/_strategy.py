@@ -154,9 +154,9 @@ class Auto:
 
     def explained_pairs(self, state: AutoState) -> NDArray[np.bool_]:
         """Tell which pairs of sites interact in the function that explains all values, shape (d, d)."""
-        if state.sparse is None:
+        if state.sparse is None or state.sparse.function is None:
             return np.zeros((state.model.sites.dimension,) * 2, dtype=bool)
-        return self._sparse.interactions(state.sparse) > 0
+        return state.sparse.function.told_pairs(state.sparse.memory.x)
 
     def state_to_dict(self, state: AutoState) -> dict[str, Any]:
         """Return the state as plain data."""
