@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dcmaes_bench._compare import DEFAULT, is_own
+from dcmaes_bench._evaluations import Saving
 from dcmaes_bench._measures import EARLY_PER_VARIABLE, comparable, ecdf, scales
 from dcmaes_bench._results import RunRecord
 
@@ -91,3 +92,34 @@ def _looks(order: Sequence[str]) -> dict[str, dict[str, Any]]:
         label = f"{len(rest)} other peers" if i == 0 else None
         looks[name] = {"label": label, "color": _GREY, "lw": 0.8, "ls": "-", "zorder": 1}
     return looks
+
+
+def savings_figure(savings: Mapping[str, Saving], path: Path) -> None:
+    """Draw for each suite how many times fewer evaluations each row needed than with the best other."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.5, 0.8 + 0.48 * len(savings)), layout="constrained")
+    axes = figure.add_subplot()
+    for place, found in enumerate(savings.values()):
+        ratios = np.sort(list(found.ratios.values()))
+        jitter = 0.16 * np.where(np.arange(len(ratios)) % 2, 1, -1) * (np.arange(len(ratios)) % 4 > 1)
+        axes.scatter(ratios, place + jitter, s=14, color="#56b4e9", lw=0, zorder=2)
+        axes.plot(found.quartiles, [place, place], color=_OWN, lw=3, alpha=0.55, zorder=3)
+        axes.plot([found.middle] * 2, [place - 0.3, place + 0.3], color=_OWN, lw=3, zorder=4)
+        text = f"{found.middle:.1f}"
+        axes.annotate(text, (found.middle, place - 0.33), ha="center", va="bottom", fontsize=9, zorder=5)
+    labels = [f"{name}\nbeside {found.peer}" for name, found in savings.items()]
+    axes.set_yticks(range(len(savings)), labels, fontsize=8)
+    axes.set(xscale="log", ylim=(len(savings) - 0.4, -0.7))
+    axes.axvline(1.0, color="#606060", lw=1.0)
+    low = min((min(found.ratios.values()) for found in savings.values()), default=1.0)
+    high = max((max(found.ratios.values()) for found in savings.values()), default=1.0)
+    ticks = [t for t in (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if low / 1.5 <= t <= high * 1.5]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+    axes.set_xlabel("evaluations of the best other optimizer / evaluations of dcmaes, to the same targets")
+    axes.grid(axis="x", alpha=0.25)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with rc_context({"svg.hashsalt": "dcmaes"}):
+        figure.savefig(path, metadata={"Date": None})

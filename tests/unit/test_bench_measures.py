@@ -292,7 +292,7 @@ def test_readme_block_has_both_ends_rows_and_seeds_and_replaces_only_the_marked_
     records = [run("dcmaes auto", instance=i) for i in range(2)]
     records += [run("peer"), run("worse", trace=[(1, 8.0)])]
     table = measures.table(records)
-    line = [cell.strip() for cell in readme_block({"s": table}).splitlines()[-1].split("|")[1:-1]]
+    line = [cell.strip() for cell in readme_block({"s": table}, {}).splitlines()[-1].split("|")[1:-1]]
     area = f"{table['p']['peer'].area(EARLY):.3f} / {table['p']['peer'].area():.3f}"
     assert line == [
         "s",
@@ -308,7 +308,7 @@ def test_readme_prefers_a_rival_that_ran_at_least_half_of_the_rows():
     rows = ["p", "q", "r"]
     records = [run("dcmaes auto", row, trace=[(1, 8.0), (10, 0.0)]) for row in rows]
     records += [run("whole", row, trace=SLOW) for row in rows] + [run("lucky", "p", trace=FAST)]
-    assert "| whole |" in readme_block({"s": measures.table(records)})
+    assert "| whole |" in readme_block({"s": measures.table(records)}, {})
 
 
 def test_csv_has_both_ends_and_the_shares_of_runs_cut_short(tmp_path):
