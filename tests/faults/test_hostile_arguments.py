@@ -6,10 +6,13 @@ import datetime
 import decimal
 import itertools
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import dcmaes as dc
 
@@ -107,6 +110,8 @@ ENTRIES = {
     "Float.high": (lambda v: dc.Float(0, v), ("high",)),
     "Integer.log": (lambda v: dc.Integer(1, 9, log=v), ("log",)),
     "Float.periodic": (lambda v: dc.Float(1, 9, periodic=v), ("periodic",)),
+    "Integer.step": (lambda v: dc.Integer(0, 9, step=v), ("step",)),
+    "Float.step": (lambda v: dc.Float(0, 9, step=v), ("step",)),
     "Ordinal.values": (lambda v: dc.Ordinal(v), ("values", "choice")),
     "Categorical.choices": (lambda v: dc.Categorical(v), ("choices", "choice")),
     "Categorical.choice": (lambda v: dc.Categorical([v, "other"]), ("choice",)),
@@ -156,6 +161,7 @@ ENTRIES = {
     "callbacks": (lambda v: optimizer(callbacks=v), ("callbacks",)),
     "time_limit": (lambda v: optimizer(time_limit=v), ("time_limit",)),
     "target": (lambda v: optimizer(target=v), ("target",)),
+    "patience": (lambda v: optimizer(patience=v), ("patience",)),
     "duplicates": (lambda v: optimizer(duplicates=v), ("duplicates",)),
     "on_error": (lambda v: optimizer(on_error=v), ("on_error",)),
     "ask": (lambda v: optimizer().ask(v), ("n must",)),
@@ -171,6 +177,11 @@ ENTRIES = {
     "objective": (lambda v: dc.minimize(v, ARRAYS, budget=2, strategy="random"), ("objective",)),
     "space": (lambda v: dc.minimize(sum, v, budget=2), ("space",)),
     "executor": (lambda v: solve(executor=v), ("executor",)),
+    "evaluation_timeout": (
+        lambda v: solve(evaluation_timeout=v, executor=ThreadPoolExecutor),
+        ("evaluation_timeout",),
+    ),
+    "workers": (lambda v: solve(workers=v, executor=ThreadPoolExecutor), ("workers",)),
     "batch_size": (lambda v: solve(batch_size=v), ("batch_size",)),
     "progress": (lambda v: solve(progress=v), ("progress",)),
 }
@@ -187,6 +198,32 @@ def test_anything_is_taken_or_named(entry):
             assert any(word.replace("\\", "") in message for word in words), f"{label}: {message}"
             assert len(message) < 1000, f"{label}: {message}"
             assert "\n" not in message, f"{label}: {message}"
+
+
+# What hypothesis could not show.
+UNPRINTABLE = ("deep", "long_text", "beyond_printing", "broken", "broken_list")
+
+anything = st.recursive(
+    st.sampled_from([label for label in HOSTILE if label not in UNPRINTABLE]).map(
+        lambda label: HOSTILE[label]
+    )
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=3)
+    | st.builds(np.array, st.lists(st.integers(-3, 12), max_size=3)),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ac"), inner, max_size=2),
+    max_leaves=6,
+)
+
+
+@given(point=anything | st.fixed_dictionaries({"a": anything, "c": anything}))
+@settings(max_examples=300, deadline=None)
+def test_any_object_is_a_point_or_not(point):
+    for space in (NAMED, ARRAYS, MIXED):
+        if space.contains(point):
+            x = space.encode(point)
+            assert x.shape == (2,)
+            np.testing.assert_array_equal(space.encode(space.decode(x)), x)
 
 
 def test_paths_are_named():

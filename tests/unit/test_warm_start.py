@@ -156,6 +156,9 @@ def test_mistakes_in_a_frame_are_named_with_row_and_column():
 def test_files_that_are_not_there_or_no_text(tmp_path):
     with pytest.raises(ValueError, match=r"x0: the file '.*none.csv' cannot be read: No such file"):
         read_start(tmp_path / "none.csv", SPACE)
+    dc.minimize(objective, SPACE, budget=2, seed=0, store=tmp_path / "run.db")
+    with pytest.raises(ValueError, match=r"x0: the file '.*run.db' cannot be read: it is a store"):
+        read_start(tmp_path / "run.db", SPACE)
     (tmp_path / "binary.csv").write_bytes(bytes(range(256)))
     with pytest.raises(ValueError, match=r"x0: the file '.*binary.csv' cannot be read: .*utf-8"):
         read_start(tmp_path / "binary.csv", SPACE)

@@ -47,7 +47,10 @@ def read_frame(frame: Any, space: Space) -> Iterator[tuple[list[float], Reading 
 def read_csv(path: Path, space: Space) -> Iterator[tuple[list[float], Reading | None]]:
     """Yield the same of each line of a CSV file, with commas, semicolons or tabs between columns."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        content = path.read_bytes()
+        if content.startswith(b"SQLite"):
+            raise csv.Error("it is a store; give dcmaes.store.read(path) instead")
+        text = content.decode("utf-8-sig")
         first = text.partition("\n")[0]
         delimiter = next((mark for mark in ",;\t" if mark in first), ",")
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)

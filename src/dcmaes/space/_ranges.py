@@ -114,7 +114,7 @@ class Integer(_Range):
     def __post_init__(self) -> None:
         low = check_integer("Integer: low", self.low, low=-(2**63), high=2**63 - 1)
         high = check_integer("Integer: high", self.high, low=-(2**63), high=2**63 - 1)
-        step = check_integer("Integer: step", self.step, low=1)
+        step = check_integer("Integer: step", self.step, low=1, high=2**64)
         object.__setattr__(self, "step", step)
         self._check(low, high)
         n_steps = (high - low) // step
