@@ -18,7 +18,7 @@ import numpy as np
 
 import dcmaes as dc
 from dcmaes.strategies import Evaluations
-from dcmaes.strategies.cma import Cma, _constants, _distribution, _marginals, _restarts, _update
+from dcmaes.strategies.cma import Cma, _constants, _distribution, _marginals, _runs, _update
 
 
 def integer_problem(name, d, low, high):
@@ -94,7 +94,7 @@ def without_negative_weights():
 
 
 def patience(factor):
-    neighbours = _restarts.convergence
+    neighbours = _runs.convergence
 
     def scaled(state):
         progress = replace(state.progress, idle=int(state.progress.idle / factor))
@@ -106,7 +106,7 @@ def patience(factor):
 def always_elsewhere():
     def next_run(state, rng, **options):
         unbeatable = replace(state, memory_best=(-np.inf, -np.inf))
-        return replace(_restarts.next_run(unbeatable, rng, **options), memory_best=state.memory_best)
+        return replace(_runs.next_run(unbeatable, rng, **options), memory_best=state.memory_best)
 
     return mock.patch("dcmaes.strategies.cma._strategy.next_run", next_run)
 

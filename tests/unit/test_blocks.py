@@ -9,8 +9,7 @@ import dcmaes as dc
 from dcmaes import problems
 from dcmaes.space import Binary, Categorical, Integer, Space
 from dcmaes.strategies import Evaluations
-from dcmaes.strategies.blocks import Blocks
-from dcmaes.strategies.blocks._search import MOST_SINGLES, learn, propose
+from dcmaes.strategies.blocks import MOST_SINGLES, Blocks, learn, propose
 
 NOTHING_OUT = np.empty((0, 1))
 

@@ -6,9 +6,7 @@ from scipy.special import ndtr
 from scipy.stats import chisquare, kstest
 
 from dcmaes import Binary, Categorical, Integer, Space
-from dcmaes.strategies.cma._copula import factorize
-from dcmaes.strategies.cma._distribution import Distribution, draw
-from dcmaes.strategies.cma._latents import _orthogonal, even_normals
+from dcmaes.strategies.cma._distribution import Distribution, _orthogonal, draw, even_normals, factorize
 from dcmaes.strategies.cma._layout import Layout
 from dcmaes.strategies.cma._marginals import Marginals
 

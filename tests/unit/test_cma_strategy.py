@@ -8,7 +8,7 @@ import pytest
 import dcmaes as dc
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies.cma import Cma
-from dcmaes.strategies.cma._restarts import MOST_FREE_GENERATIONS
+from dcmaes.strategies.cma._runs import MOST_FREE_GENERATIONS
 from dcmaes.testing import StrategyConformance
 
 MIXED = dc.Space(

@@ -8,7 +8,7 @@ from dcmaes.strategies import Evaluations
 from dcmaes.strategies.cma import Cma
 from dcmaes.strategies.cma._constants import constants
 from dcmaes.strategies.cma._layout import Layout
-from dcmaes.strategies.cma._start import distribution_around
+from dcmaes.strategies.cma._runs import distribution_around
 from dcmaes.strategies.cma._state import no_paths
 from dcmaes.strategies.cma._update import FRESH_SHARE, advance, smallest_floor
 

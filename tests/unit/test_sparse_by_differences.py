@@ -14,7 +14,7 @@ from dcmaes.store._codec import dumps, loads
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies.auto import Auto
 from dcmaes.strategies.mixing import Mixing
-from dcmaes.strategies.sparse import Collected, _search
+from dcmaes.strategies.sparse import Collected
 
 
 class Nothing:
@@ -103,7 +103,7 @@ def test_the_archive_keeps_what_is_feasible():
 
 
 def test_auto_finds_the_function_in_the_climbs_of_its_partner(monkeypatch):
-    monkeypatch.setattr(_search, "SMALL_SPACE", 30)
+    monkeypatch.setattr("dcmaes.strategies.sparse.SMALL_SPACE", 30)
     problem = problems.ising_torus(64, disorder=True, instance=0)
     sites, rng, strategy = Space.binary(64).sites, np.random.default_rng(0), Auto()
     state = strategy.init(sites, Evaluations.empty(64), 0, rng)

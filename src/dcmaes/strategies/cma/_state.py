@@ -1,14 +1,98 @@
-"""Everything a run has learned, frozen, and its form as plain data."""
+"""Everything a run has learned, frozen: the distribution, its paths, how the run is getting on."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+
+import numpy as np
 
 from dcmaes._validation import FloatArray
 from dcmaes.strategies._protocol import Evaluations
 from dcmaes.strategies.cma._distribution import Distribution
-from dcmaes.strategies.cma._paths import Paths
-from dcmaes.strategies.cma._progress import Progress
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """An exponentially fading sum of mean steps, and the variance it has when nothing is selected."""
+
+    vector: FloatArray
+    variance: float
+
+    def advance(self, step: FloatArray, rate: float, effective_size: float, *, is_open: bool = True) -> Path:
+        """Return the path after one more normalized step (K11)."""
+        gain = rate * (2 - rate) if is_open else 0.0
+        vector = (1 - rate) * self.vector + np.sqrt(gain * effective_size) * step
+        return Path(vector, (1 - rate) ** 2 * self.variance + gain)
+
+    def in_units_of(self, deviation: FloatArray) -> Path:
+        """Return the path measured in new units."""
+        return Path(self.vector / deviation, self.variance)
+
+    @staticmethod
+    def zero(n: int) -> Path:
+        """Return a path that has not moved yet."""
+        return Path(np.zeros(n), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """The paths of a run: of the step size (n), the correlation (l, or 0 if diagonal), the scales (n)."""
+
+    step: Path
+    correlation: Path
+    scale: Path
+
+    @staticmethod
+    def zero(n: int, n_latents: int) -> Paths:
+        """Return paths that have not moved yet."""
+        return Paths(Path.zero(n), Path.zero(n_latents), Path.zero(n))
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How a run and the restarts before it have gone, in numbers.
+
+    Attributes
+    ----------
+    generation : int
+        Generations of this run.
+    best : tuple of two floats
+        Violation and value of the best point of this run; smaller is better.
+    idle : int
+        Evaluations paid for since this run last improved.
+    n_free : int
+        Generations in a row in which every point drawn was known already.
+    run : int
+        Number of restarts before this run.
+    evaluations : int
+        Evaluations paid for in this run.
+    budgets : tuple of two ints
+        Evaluations spent in runs of growing and of small populations before this run.
+    """
+
+    generation: int = 0
+    best: tuple[float, float] = (math.inf, math.inf)
+    idle: int = 0
+    n_free: int = 0
+    run: int = 0
+    evaluations: int = 0
+    budgets: tuple[int, int] = (0, 0)
+
+    def advance(self, told: Evaluations, best: int) -> Progress:
+        """Return the progress after a population whose best point is in row `best`."""
+        n_paid = len(told) - int(told.is_repeat.sum())
+        found = told.level(best)
+        is_better = found < self.best
+        return Progress(
+            generation=self.generation + 1,
+            best=found if is_better else self.best,
+            idle=0 if is_better else self.idle + n_paid,
+            n_free=0 if n_paid else self.n_free + 1,
+            run=self.run,
+            evaluations=self.evaluations + n_paid,
+            budgets=self.budgets,
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,13 +13,10 @@ from dcmaes.space import Sites
 from dcmaes.strategies._codec import decode, encode
 from dcmaes.strategies._protocol import Evaluations, Known, Summary
 from dcmaes.strategies.cma._constants import default_population_size
-from dcmaes.strategies.cma._distribution import draw
+from dcmaes.strategies.cma._distribution import draw, interaction_matrix, summarize
 from dcmaes.strategies.cma._layout import Layout
-from dcmaes.strategies.cma._progress import Progress
-from dcmaes.strategies.cma._restarts import convergence, next_run
-from dcmaes.strategies.cma._start import first_distribution
-from dcmaes.strategies.cma._state import CmaState, no_paths
-from dcmaes.strategies.cma._summary import interaction_matrix, summarize
+from dcmaes.strategies.cma._runs import convergence, first_distribution, next_run
+from dcmaes.strategies.cma._state import CmaState, Progress, no_paths
 from dcmaes.strategies.cma._update import advance
 
 # Beyond this many latent normals `covariance="auto"` keeps scales only: a full matrix would cost more time

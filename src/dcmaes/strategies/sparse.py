@@ -1,9 +1,11 @@
-"""Which function explains the values, and where it is lower than all of them."""
+"""Functions with few interactions, found by sparse regression; see docs/maths.md, section S."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +14,13 @@ from dcmaes._validation import FloatArray
 from dcmaes.models import SparseQuadratic, annealed, sparse_quadratic, sparse_quadratic_by_differences
 from dcmaes.space import Sites
 from dcmaes.strategies._choices import is_choice
-from dcmaes.strategies._protocol import Evaluations
-from dcmaes.strategies.sparse._state import SparseState
+from dcmaes.strategies._codec import decode, encode
+from dcmaes.strategies._protocol import Evaluations, Known, Summary
 
+# States are numbers below this.
+STATE = np.uint16
+# Points whose values are waited for, while each may still change the function.
+BATCH = 4
 # In spaces with at most so many contrasts the values are asked, at most so many, because the time grows with
 # the number of pairs and with the square of the number of values.
 SMALL_SPACE, MOST_VALUES = 100, 1200
@@ -30,6 +36,158 @@ N_CHAINS, N_SWEEPS, SWEPT = 32, 200, 64
 LARGEST_VALUE = 1e100
 # How much lower than the best value a prediction must be, in standard deviations of the values.
 SMALLEST_GAIN = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Collected:
+    """Points of choices that violate nothing, with their values, as they came.
+
+    Attributes
+    ----------
+    x : tuple of arrays of shape (k, d)
+    value : tuple of arrays of shape (k,)
+
+    Examples
+    --------
+    >>> told = Evaluations(np.eye(3), np.arange(3.0), np.zeros(3))
+    >>> collected = Collected().with_evaluations(told).with_evaluations(told)
+    >>> len(collected), collected.evaluations(3).value
+    (6, array([0., 1., 2., 0., 1., 2.]))
+    """
+
+    x: tuple[NDArray[np.uint16], ...] = ()
+    value: tuple[FloatArray, ...] = ()
+
+    def __len__(self) -> int:
+        return sum(len(value) for value in self.value)
+
+    def with_evaluations(self, told: Evaluations) -> Collected:
+        """Return the same with the feasible ones of some evaluations."""
+        told = told.take(np.flatnonzero(told.violation == 0))
+        return Collected((*self.x, told.x.astype(STATE)), (*self.value, told.value))
+
+    def joined(self, dimension: int) -> Collected:
+        """Return the same as one array of each kind."""
+        x = np.concatenate([np.empty((0, dimension), STATE), *self.x])
+        return Collected((x,), (np.concatenate([np.empty(0), *self.value]),))
+
+    def evaluations(self, dimension: int) -> Evaluations:
+        """Return all of them."""
+        joined = self.joined(dimension)
+        return Evaluations(joined.x[0].astype(np.float64), joined.value[0], np.zeros(len(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class SparseState:
+    """State of the search for functions with few interactions.
+
+    Attributes
+    ----------
+    sites : Sites
+        The space: every site is a choice.
+    memory : Evaluations
+        The feasible evaluations that the function has to explain.
+    function : SparseQuadratic or None
+        The function, as far as the values tell.
+    promised : array of shape (k, d)
+        Points that it predicts to be better than all in memory, the best one first.
+    idle : int
+        Evaluations since the last better point.
+    has_improved : bool
+        Whether there was one.
+    why_over : str
+        Why there is nothing more to do; empty while there is.
+    """
+
+    sites: Sites
+    memory: Evaluations
+    function: SparseQuadratic | None
+    promised: FloatArray
+    idle: int
+    has_improved: bool
+    why_over: str
+
+    @property
+    def best(self) -> FloatArray:
+        """The best point in memory, shape (d,)."""
+        best: FloatArray = self.memory.x[self.memory.order()[0]]
+        return best
+
+
+class Sparse:
+    """Explain all values by a sum over few pairs of sites, and evaluate the points where that is lowest.
+
+    It needs values to begin with, and is over at once where they are no such sum (docs/maths.md, section S).
+
+    Examples
+    --------
+    Thirty bits on a ring that should be like their neighbours, but for one bond; the values of 300 points:
+
+    >>> from dcmaes.space import Space
+    >>> def value(x):
+    ...     return (x[:, 1:] != x[:, :-1]).sum(axis=1) + (x[:, 0] == x[:, -1])
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.integers(0, 2, size=(300, 30)).astype(float)
+    >>> known = Evaluations(x, value(x).astype(float), np.zeros(300))
+    >>> strategy = Sparse()
+    >>> state = strategy.init(Space.binary(30).sites, known, 0, rng)
+    >>> len(state.function.pairs), float(known.value.min()), value(state.promised[:1])
+    (30, 7.0, array([1]))
+    """
+
+    @property
+    def name(self) -> str:
+        """The name of the strategy."""
+        return "sparse"
+
+    def options(self) -> Mapping[str, Any]:
+        """Return the options as plain data: there are none."""
+        return {}
+
+    def init(self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator) -> SparseState:
+        """Return the first state: the function that explains the values of `start`."""
+        return begin(sites, start)
+
+    def batch_size(self, state: SparseState) -> int:
+        """Return how many results are waited for: none more than there are points to evaluate."""
+        return max(1, min(BATCH, len(state.promised)))
+
+    def sample(self, state: SparseState, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
+        """Return `n` coded points, shape (n, d)."""
+        return propose(state, n, rng, known.contains(state.promised))
+
+    def update(self, state: SparseState, told: Evaluations) -> SparseState:
+        """Return the state after learning from `told`."""
+        return learn(state, told)
+
+    def convergence(self, state: SparseState) -> str | None:
+        """Return why the search is over, or None."""
+        patience = n_contrasts(state.sites)
+        if state.idle > patience:
+            return f"no improvement in {state.idle} evaluations (patience {patience})"
+        return state.why_over or None
+
+    def restart(self, state: SparseState, rng: np.random.Generator) -> SparseState | None:
+        """Return None: what the values tell is told."""
+        return None
+
+    def summary(self, state: SparseState) -> Summary:
+        """Return the best point as a distribution on that one point."""
+        return Summary.at(state.sites, state.best)
+
+    def interactions(self, state: SparseState) -> FloatArray:
+        """Return the size of the interaction of each pair of sites, shape (d, d); zero without a function."""
+        d = state.sites.dimension
+        return np.zeros((d, d)) if state.function is None else state.function.strength
+
+    def state_to_dict(self, state: SparseState) -> dict[str, Any]:
+        """Return the state as plain data."""
+        data: dict[str, Any] = encode(state)
+        return data
+
+    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> SparseState:
+        """Return the state that `state_to_dict` described."""
+        return decode(SparseState, data, sites)
 
 
 def n_contrasts(sites: Sites) -> int:

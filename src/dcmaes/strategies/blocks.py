@@ -1,18 +1,22 @@
-"""Grow one block of sites after another by bisection, then try the states of each of them."""
+"""Blocks of sites that depend on each other, found exactly by differences; see docs/maths.md, section D."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import permutations
+from typing import Any
 
 import numpy as np
 
 from dcmaes._validation import FloatArray
 from dcmaes.space import Sites
-from dcmaes.strategies._memory import Memory
-from dcmaes.strategies._protocol import Evaluations
-from dcmaes.strategies.blocks._state import Block, BlocksState
+from dcmaes.strategies._codec import decode, encode
+from dcmaes.strategies._memory import Level, Memory
+from dcmaes.strategies._protocol import Evaluations, Known, Summary
 
+Block = tuple[int, ...]
 # The states of a block are all tried if there are no more than this.
 MOST_STATES = 256
 # How many sets of other sites a block must not depend on to be closed.
@@ -21,6 +25,143 @@ N_CHECKS = 5
 MOST_SINGLES = 8
 # Differences below this share of the values are rounding errors.
 ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class BlocksState:
+    """State of the search for blocks.
+
+    Attributes
+    ----------
+    sites : Sites
+        The space; no site is continuous.
+    seed : int
+        What random orders are drawn from; another one in each pass.
+    base : array of shape (d,)
+        The solution at work.
+    level : tuple of two floats
+        Its violation and value.
+    other : array of shape (d,)
+        Differs from the base of its pass at every site that has another state.
+    memory : Memory
+        The levels of the points told.
+    closed : tuple of blocks
+        The blocks that depend on nothing else, as far as was seen.
+    block : tuple of ints
+        The sites of the block under way; empty while states are tried.
+    candidates : tuple of ints
+        Some of the other sites, in the order in which they are bisected.
+    low, high : int
+        The block does not depend on the first `low` candidates, but does on the first `high`; `high` is 0
+        while it is not known whether it depends on any.
+    n_checks : int
+        How many sets of candidates the block as it is was found not to depend on.
+    rank : int
+        Which of the states of each block is tried, once all are closed.
+    has_improved : bool
+        Whether this pass over all sites has made the base better.
+    why_over : str
+        Why there is nothing more to do; empty while there is.
+    """
+
+    sites: Sites
+    seed: int
+    base: FloatArray
+    level: Level
+    other: FloatArray
+    memory: Memory
+    closed: tuple[Block, ...] = ()
+    block: Block = ()
+    candidates: Block = ()
+    low: int = 0
+    high: int = 0
+    n_checks: int = 0
+    rank: int = 0
+    has_improved: bool = False
+    why_over: str = ""
+
+    def changed(self, block: Block) -> FloatArray:
+        """Return the base with the sites of a block as in the other point."""
+        x, sites = self.base.copy(), list(block)
+        x[sites] = self.other[sites]
+        return x
+
+
+class Blocks:
+    """Find blocks of sites that add to the value independently, and the best state of each.
+
+    Exact where the values are such a sum and without noise, and soon over where they are not: for spaces
+    without continuous sites, from a point that no single change makes better (docs/maths.md, section D).
+
+    Examples
+    --------
+    Two pairs of bits that should agree, at their worst:
+
+    >>> from dcmaes.space import Space
+    >>> known = Evaluations(np.array([[0.0, 0.0, 1.0, 1.0]]), np.array([2.0]), np.zeros(1))
+    >>> strategy, rng = Blocks(), np.random.default_rng(0)
+    >>> state = strategy.init(Space.binary(4).sites, known, 100, rng)
+    >>> while strategy.convergence(state) is None:
+    ...     x = propose(state, 1, rng, pending=np.empty((0, 4)))
+    ...     value = (x[:, 0] == x[:, 2]).astype(float) + (x[:, 1] == x[:, 3])
+    ...     state = strategy.update(state, Evaluations(x, 2 - value, np.zeros(1)))
+    >>> sorted(sorted(block) for block in state.closed), state.level
+    ([[0, 2], [1, 3]], (0.0, 0.0))
+    """
+
+    @property
+    def name(self) -> str:
+        """The name of the strategy."""
+        return "blocks"
+
+    def options(self) -> Mapping[str, Any]:
+        """Return the options as plain data: there are none."""
+        return {}
+
+    def init(self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator) -> BlocksState:
+        """Return the first state, at the best start; there must be one."""
+        return begin(sites, start, rng)
+
+    def batch_size(self, state: BlocksState) -> int:
+        """Return 1: every result may change what comes next."""
+        return 1
+
+    def sample(self, state: BlocksState, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
+        """Return `n` coded points, shape (n, d)."""
+        return propose(state, n, rng, known.pending)
+
+    def update(self, state: BlocksState, told: Evaluations) -> BlocksState:
+        """Return the state after learning from `told`."""
+        return learn(state, told)
+
+    def convergence(self, state: BlocksState) -> str | None:
+        """Return why the search is over, or None."""
+        return state.why_over or None
+
+    def restart(self, state: BlocksState, rng: np.random.Generator) -> BlocksState | None:
+        """Return None: what differences tell is told."""
+        return None
+
+    def summary(self, state: BlocksState) -> Summary:
+        """Return the base, from which everything is a change, as a distribution on that one point."""
+        return Summary.at(state.sites, state.base)
+
+    def interactions(self, state: BlocksState) -> FloatArray:
+        """Return 1 for sites of one block, else 0, shape (d, d)."""
+        strength = np.zeros((state.sites.dimension, state.sites.dimension))
+        for block in (*state.closed, state.block):
+            for i, j in permutations(block, 2):
+                strength[i, j] = 1.0
+        return strength
+
+    def state_to_dict(self, state: BlocksState) -> dict[str, Any]:
+        """Return the state as plain data."""
+        data: dict[str, Any] = encode(state)
+        return data
+
+    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> BlocksState:
+        """Return the state that `state_to_dict` described."""
+        return decode(BlocksState, data, sites)
 
 
 def begin(sites: Sites, known: Evaluations, rng: np.random.Generator) -> BlocksState:

@@ -1,0 +1,190 @@
+"""Where runs begin and when they end: first distributions, convergence, restarts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dcmaes._validation import FloatArray
+from dcmaes.strategies._protocol import Evaluations
+from dcmaes.strategies.cma._distribution import Copula, Distribution, interaction_matrix
+from dcmaes.strategies.cma._layout import Layout
+from dcmaes.strategies.cma._marginals import Marginals
+from dcmaes.strategies.cma._state import CmaState, Progress, no_paths
+from dcmaes.strategies.cma._update import smallest_floor
+
+# Around a starting point given by the user the search looks less far, and trusts its choices half.
+START_SHARE = 0.4
+START_TRUST = 0.5
+FIRST_MUTATION = 0.01
+# A run around the best point starts this many spacings wide, but not wider than this part of a first run;
+# a lattice of few states starts with this share of jumps.
+NEARBY_SPACINGS = 2.0
+NEARBY_SHARE = 0.5
+NEARBY_JUMPS = 0.05
+NEARBY_CONTINUOUS_SHARE = 0.1
+SMALLEST_DEVIATION = 1e-11
+FROZEN_PROBABILITY = 0.9
+MOST_FREE_GENERATIONS = 1000
+
+
+def first_distribution(
+    layout: Layout, start: Evaluations, step_size: float, population_size: int, *, is_full: bool
+) -> Distribution:
+    """Return the distribution of the first run: around the best starting point, or the middle."""
+    if len(start) == 0:
+        middle = np.full(len(layout.numeric), 0.5)
+        return distribution_around(layout, middle, step_size, population_size, is_full=is_full)
+    x = start.x[start.order()[0]]
+    mean = _towards_middle(layout, layout.sites.coordinate(x)[layout.numeric])
+    return distribution_around(
+        layout, mean, START_SHARE * step_size, population_size, is_full=is_full, choices=x[layout.category]
+    )
+
+
+def distribution_around(
+    layout: Layout,
+    mean: FloatArray,
+    step_size: float,
+    population_size: int,
+    *,
+    is_full: bool,
+    choices: FloatArray | None = None,
+) -> Distribution:
+    """Return a fresh distribution.
+
+    Parameters
+    ----------
+    mean : array of shape (n,)
+        Unit coordinate of the centre.
+    step_size : float
+        Standard deviation of every numeric site.
+    choices : array of shape (b,), optional
+        Preferred choices of the one-of-c sites; by default all are equal.
+    """
+    gap = layout.gap(mean)
+    # Rounding alone gives a lattice step up to a quarter of a squared spacing: only the rest is added (K22).
+    variance = np.maximum(step_size**2 - gap**2 / 4, FIRST_MUTATION * gap**2)
+    probabilities = layout.is_choice / np.maximum(layout.n_choices, 1)[:, None]
+    if choices is not None:
+        preferred = choices[:, None] == np.arange(layout.is_choice.shape[1])
+        probabilities = (1 - START_TRUST) * probabilities + START_TRUST * preferred
+    marginals = Marginals.within_limits(
+        layout,
+        mean=mean,
+        step_size=1.0,
+        scale=np.sqrt(variance),
+        probabilities=probabilities,
+        mutation=np.full(len(layout.category), FIRST_MUTATION),
+        floor=smallest_floor(layout.n_sites, population_size),
+    )
+    copula = Copula.identity(layout.n_latents, len(mean)) if is_full else None
+    return Distribution(marginals, copula)
+
+
+def widened(distribution: Distribution, step_size: float, population_size: int) -> Distribution:
+    """Return the distribution made wide again around its mean; its correlations are kept (K22)."""
+    old, layout = distribution.marginals, distribution.layout
+    gap = layout.gap(old.mean)
+    lattice = np.minimum(NEARBY_SPACINGS * gap, NEARBY_SHARE * step_size)
+    lattice = np.maximum(lattice, np.sqrt(NEARBY_JUMPS) * gap)
+    deviation = np.where(layout.is_lattice, lattice, NEARBY_CONTINUOUS_SHARE * step_size)
+    equal = layout.is_choice / np.maximum(layout.n_choices, 1)[:, None]
+    marginals = Marginals.within_limits(
+        layout,
+        mean=old.mean,
+        step_size=1.0,
+        scale=np.maximum(old.numeric.deviation, deviation),
+        probabilities=(1 - START_TRUST) * equal + START_TRUST * old.probabilities,
+        mutation=np.full(len(layout.category), FIRST_MUTATION),
+        floor=smallest_floor(layout.n_sites, population_size),
+    )
+    return Distribution(marginals, distribution.copula)
+
+
+def _towards_middle(layout: Layout, mean: FloatArray) -> FloatArray:
+    """Move the mean of short lattices half-way to the middle, so that they are not frozen at once."""
+    is_short = layout.is_lattice & (layout.gap(mean) >= 0.5) & ~layout.is_periodic
+    return np.where(is_short, mean + START_TRUST * (0.5 - mean), mean)
+
+
+def convergence(state: CmaState) -> str | None:
+    """Return why the run has converged, quoting the number that fired, or None."""
+    progress, marginals, layout = state.progress, state.distribution.marginals, state.distribution.layout
+    if progress.n_free > MOST_FREE_GENERATIONS:
+        return f"no new point was drawn in {progress.n_free} generations"
+    if progress.generation and not layout.is_lattice.all():
+        widest = float(marginals.numeric.deviation[~layout.is_lattice].max())
+        if widest < SMALLEST_DEVIATION:
+            return f"the largest continuous deviation is {widest:.1e} of its range"
+    # (K23): a run that has frozen on one discrete point has only its neighbours left to try; any other needs
+    # a number of generations that grows with the number of sites.
+    patience = state.population_size * (30 + 5 * layout.n_sites)
+    frozen_patience = 50 + 3 * layout.n_neighbours
+    if progress.idle > frozen_patience and _is_frozen(state.distribution):
+        patience = frozen_patience
+    if progress.idle > patience:
+        return f"no improvement in {progress.idle} evaluations (patience {patience})"
+    return None
+
+
+def _is_frozen(distribution: Distribution) -> bool:
+    marginals = distribution.marginals
+    law = marginals.numeric
+    # What is left of the spread without jumps is the rounding of the mean: f (1 - f) squared spacings.
+    rounding = law.spread**2 - law.deviation**2
+    is_still = law.is_rare & (rounding <= FROZEN_PROBABILITY * (1 - FROZEN_PROBABILITY) * law.gap**2)
+    likeliest = marginals.probabilities.max(axis=1, initial=0.0)
+    return bool(is_still.all()) and bool((likeliest >= FROZEN_PROBABILITY).all())
+
+
+def next_run(
+    state: CmaState, rng: np.random.Generator, *, base_size: int, step_size: float, is_bipop: bool
+) -> CmaState:
+    """Return the first state of the next run: near the best point if that is new, otherwise elsewhere."""
+    progress, layout = state.progress, state.distribution.layout
+    growing, small = progress.budgets
+    if state.is_small_run:
+        small += progress.evaluations
+    else:
+        growing += progress.evaluations
+    is_best = progress.best < state.memory_best
+    state = replace(
+        state,
+        waiting=Evaluations.empty(layout.sites.dimension),
+        progress=Progress(run=progress.run + 1, budgets=(growing, small)),
+        memory=interaction_matrix(state.distribution) if is_best else state.memory,
+        memory_best=min(progress.best, state.memory_best),
+    )
+    if is_best and layout.n_neighbours:
+        # A frozen run may be a few joint steps away from something better: cheaper to try than a new run.
+        distribution = widened(state.distribution, step_size, state.population_size)
+        return replace(state, distribution=distribution, paths=no_paths(distribution))
+    is_small = is_bipop and progress.run > 0 and small < growing
+    return _run_elsewhere(state, rng, base_size=base_size, step_size=step_size, is_small=is_small)
+
+
+def _run_elsewhere(
+    state: CmaState, rng: np.random.Generator, *, base_size: int, step_size: float, is_small: bool
+) -> CmaState:
+    layout = state.distribution.layout
+    if is_small:
+        # BIPOP: a size between the first and half of the present one, and a shorter first step.
+        growing_size = state.growing_size
+        ratio = max(1.0, growing_size / (2 * base_size))
+        size = int(base_size * ratio ** (rng.random() ** 2))
+        step_size *= float(10 ** (-2 * rng.random()))
+    else:
+        size = growing_size = 2 * state.growing_size
+    mean = rng.random(len(layout.numeric))
+    is_full = state.distribution.copula is not None
+    distribution = distribution_around(layout, mean, step_size, size, is_full=is_full)
+    return replace(
+        state,
+        distribution=distribution,
+        paths=no_paths(distribution),
+        population_size=size,
+        growing_size=growing_size,
+        is_small_run=is_small,
+    )
