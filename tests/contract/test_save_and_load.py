@@ -10,8 +10,6 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import dcmaes as dc
 from dcmaes.store import StoreError
@@ -267,28 +265,6 @@ def test_a_damaged_or_foreign_file_is_named(saved, spoil):
     spoil(saved)
     with pytest.raises(StoreError, match=r"run'"):
         dc.Optimizer.load(saved)
-
-
-@settings(
-    max_examples=150,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(data=st.data())
-def test_damage_anywhere_is_one_kind_of_error(saved, data):
-    content = bytearray(saved.read_bytes())
-    path = saved.with_name("damaged")
-    for _ in range(data.draw(st.integers(1, 4))):
-        at = data.draw(st.integers(0, len(content) - 1))
-        content[at : at + data.draw(st.integers(1, 64))] = data.draw(st.binary(min_size=1, max_size=64))
-    path.write_bytes(content)
-    try:
-        again = dc.Optimizer.load(path)
-    except StoreError as error:
-        assert str(path) in str(error)  # noqa: PT017 - damage where nothing is need not be an error
-    else:
-        assert records(again) == records(dc.Optimizer.load(saved))
 
 
 def test_another_version_is_named(saved):

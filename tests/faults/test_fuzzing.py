@@ -116,7 +116,7 @@ def test_damaged_saved_files(tmp_path, saved, data):
     path.write_bytes(content)
     try:
         opt = dc.Optimizer.load(path)
-    except ValueError as error:
+    except dc.store.StoreError as error:  # and no other kind
         message = str(error)
         assert str(path) in message
     else:

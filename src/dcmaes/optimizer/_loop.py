@@ -94,12 +94,13 @@ def drive(optimizer: Optimizer, objective: Objective, effort: Effort) -> Result:
         if not callable(objective):
             raise TypeError(f"objective must be callable with a point, got {shown(objective)}")
         evaluator = observer.evaluator = effort.make_evaluator(optimizer, objective, interrupts)
-        is_hasty = True
+        is_hasty = optimizer._is_driven = True
         try:
             try:
                 _evaluate_or_stop(optimizer, evaluator, effort.batch_size, interrupts)
                 is_hasty = False
             finally:
+                optimizer._is_driven = False
                 evaluator.close(is_hasty)
             optimizer.close()
         except Exception as error:

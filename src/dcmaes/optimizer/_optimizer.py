@@ -7,7 +7,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -120,6 +120,7 @@ class Optimizer:
         self._callbacks = check_callables("callbacks", callbacks, "take the optimizer")
         self._own_time = 0.0
         self._is_broken = False
+        self._is_driven = False
         made = make_strategy(strategy), Constraints(constraints, is_strict=on_error == "raise"), x0
         self._store = None if store is None else RunStore(check_path("store", store))
         if self._store is None:
@@ -368,7 +369,8 @@ class Optimizer:
         A run whose change broke off is broken for good: nothing more is written of it, and its store, which
         has every event from before, is where it goes on.
         """
-        with interrupted_afterwards():
+        # The loop holds interrupts back by itself, once for the whole run.
+        with nullcontext() if self._is_driven else interrupted_afterwards():
             begun = time.perf_counter()
             self._is_broken = True  # until the change is whole
             yield
