@@ -27,9 +27,9 @@ _DURATION = re.compile(r"(?:\d+(?:\.\d+)?\s*[smhd]\s*)+")
 class ArgumentError(ValueError):
     """An argument that does not go with a file, as opposed to a file that makes no sense.
 
-    >>> raise ArgumentError("seed is 1 here and 2 there")
+    >>> raise ArgumentError("seed is 1 as given and 2 in the file")
     Traceback (most recent call last):
-    dcmaes._validation.ArgumentError: seed is 1 here and 2 there
+    dcmaes._validation.ArgumentError: seed is 1 as given and 2 in the file
     """
 
 

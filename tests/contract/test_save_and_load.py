@@ -112,7 +112,7 @@ def test_choices_that_are_not_plain_data_need_the_space(tmp_path):
 def test_a_different_space_is_named(tmp_path):
     dc.Optimizer(dc.Space({"a": dc.Integer(0, 3)}), budget=10, strategy="random").save(tmp_path / "run")
     with pytest.raises(
-        ValueError, match=r"space differs .*'a' is Integer\(0, 3\) here and Integer\(0, 4\) there"
+        ValueError, match=r"space differs .*'a' is Integer\(0, 4\) as given and Integer\(0, 3\) in the file"
     ):
         dc.Optimizer.load(tmp_path / "run", space=dc.Space({"a": dc.Integer(0, 4)}))
 

@@ -61,7 +61,7 @@ def test_commands_of_the_readme_run(tmp_path):
     commands = re.findall(r"^\$ dcmaes (.*)$", text, re.MULTILINE)
     assert len(commands) == 5
     for command in commands:
-        arguments = [sys.executable, "-m", "dcmaes.cli", *shlex.split(command, comments=True)]
+        arguments = [sys.executable, "-m", "dcmaes", *shlex.split(command, comments=True)]
         done = subprocess.run(
             arguments, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
         )

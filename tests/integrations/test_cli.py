@@ -5,6 +5,7 @@ import io
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 
 import dcmaes as dc
 from dcmaes.cli import main
+from dcmaes.cli._execution import shell_line
 
 SPACE = """
 [space]
@@ -360,7 +362,7 @@ def test_what_functions_print_is_kept_out_of_the_result(folder):
     for workers in (1, 2):
         arguments = ("minimize", "tune.toml", "--quiet", "--json", "--no-store", "--workers", str(workers))
         done = subprocess.run(
-            [sys.executable, "-m", "dcmaes.cli", *arguments], capture_output=True, text=True, check=True
+            [sys.executable, "-m", "dcmaes", *arguments], capture_output=True, text=True, check=True
         )
         assert json.loads(done.stdout)["n_evaluations"] == 4
         # Workers write at the same time, so lines may run into each other.
@@ -382,7 +384,7 @@ def test_warnings_are_lines(folder):
         "command = 'echo 1'\nbudget = 40\nconstraints = ['n / flag <= 100']\n" + SPACE
     )
     done = subprocess.run(
-        [sys.executable, "-m", "dcmaes.cli", "minimize", "tune.toml"],
+        [sys.executable, "-m", "dcmaes", "minimize", "tune.toml"],
         capture_output=True,
         text=True,
         check=True,
@@ -454,3 +456,101 @@ def test_shell_completion(shell, monkeypatch):
     if "bash" in done.stderr.lower():
         pytest.skip("click completes for newer versions of bash only")
     assert "_DCMAES_COMPLETE" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("constraints", "message"),
+    [
+        ('["n > 20"]', "nothing can be evaluated: all .* points of the space are known: none satisfies"),
+        ('["n + x > 99"]', "nothing can be evaluated: no new point satisfied the constraints in 40000 draws"),
+    ],
+)
+def test_check_says_that_nothing_satisfies_the_constraints(folder, constraints, message):
+    space = SPACE + 'x = { type = "float", low = 0, high = 1 }\n' * ("x" in constraints)
+    Path("tune.toml").write_text(f"command = 'true {{n}}'\nbudget = 4\nconstraints = {constraints}\n{space}")
+    assert re.search(f"^Error: tune.toml: constraints: {message}", run("check", "tune.toml", code=2).stderr)
+
+
+def test_check_warns_of_variables_that_the_command_never_uses(folder):
+    Path("tune.toml").write_text("command = 'echo {n}'\nbudget = 4\n" + SPACE)
+    out = run("check", "tune.toml").stdout
+    assert out.startswith("tune.toml: see the warnings\nwarning     the command does not use mode, flag: ")
+    assert "warning: the command does not use mode, flag: " in run("minimize", "tune.toml", "-q").stderr
+
+
+def test_ten_failures_end_a_run_with_what_was_printed(folder):
+    command = """command = ["sh", "-c", "echo reading >&2; echo no file $1 >&2; exit 4", "sh", "{n}"]"""
+    Path("tune.toml").write_text(f"{command}\nbudget = 19\n{SPACE}")
+    done = run("minimize", "tune.toml", "-q", code=1)
+    assert done.stderr.count("--- stderr ---\nreading\nno file ") == 1
+    assert "Traceback" not in done.stderr
+    assert (
+        "Error: none of 10 evaluations gave a value, and the last 10 failed for the same reason: "
+        in done.stderr
+    )
+    assert "evaluations 10, 10 failed\n" in done.stdout
+    Path("tune.toml").write_text(f'{command}\nbudget = 19\non_error = "continue"\n{SPACE}')
+    assert "evaluations 19, 19 failed\n" in run("minimize", "tune.toml", "-q", code=1).stdout
+
+
+def test_a_function_with_a_mistake_shows_its_traceback(folder):
+    Path("broken.py").write_text("def f(point):\n    return undefined\n")
+    Path("tune.toml").write_text('objective = "broken:f"\nbudget = 40\n' + SPACE)
+    done = run("minimize", "tune.toml", "-q", "--json", code=1)
+    assert "    return undefined\n" in done.stderr
+    assert json.loads(done.stdout)["stop_reason"] == "failures"
+
+
+def test_patience_in_the_file_and_on_the_command_line(folder):
+    Path("tune.toml").write_text(
+        "command = 'echo 1 {n}{mode}{flag}'\nvalue = { regex = '^1' }\nbudget = 40\npatience = 3\n" + SPACE
+    )
+    assert "patience of 3 evaluations used up: nothing better than 1 at evaluation 1" in (
+        run("minimize", "tune.toml", "-q").stdout
+    )
+    assert "patience of 5 evaluations used up" in run("resume", "tune.db", "-q", "--patience", 5).stdout
+    data = json.loads(run("minimize", "tune.toml", "-q", "--patience", 7, "--json").stdout)
+    assert (data["stop_reason"], data["n_evaluations"]) == ("patience", 8)
+
+
+def test_differences_say_which_is_the_file_and_advice_is_a_command_line(folder):
+    run("minimize", "tune.toml", "-q", "--budget", 3)
+    Path("tune.toml").write_text(SPEC.replace("high = 9", "high = 8"))
+    error = run("minimize", "tune.toml", "-q", code=3).stderr
+    assert "space: 'n' is Integer(-9, 8) in tune.toml and Integer(-9, 9) in the store" in error
+    assert error.endswith("begin a new run: dcmaes minimize tune.toml --store tune-2.db\n")
+    Path("tune.toml").write_text(SPEC)
+    error = run("minimize", "tune.toml", "-q", "--seed", 9, code=3).stderr
+    assert "seed is 9 in tune.toml and the options and 3 in the store" in error
+
+
+def test_escape_sequences_never_reach_the_terminal(folder):
+    text = SPEC.replace('"good", "bad"', '"\\u001b[31mred", "\\u001b]0;title\\u0007"').replace(
+        "budget = 24", "budget = 4"
+    )
+    Path("tune.toml").write_text(text)
+    outputs = [run("check", "tune.toml", "--try"), run("minimize", "tune.toml"), run("status", "tune.db")]
+    outputs += [run("best", "tune.db", *form) for form in ((), ("--point",), ("--command",))]
+    for done in outputs:
+        assert "\x1b" not in done.output
+        assert "\x07" not in done.output
+    assert "mode  \\x1b" in outputs[1].stdout
+
+
+def test_a_command_line_with_control_characters_reads_back(folder):
+    arguments = ["echo", "it's", "\x1b[31m\\ 'é'\n"]
+    done = subprocess.run(
+        ["bash", "-c", shell_line(["printf", "%s|", *arguments])], capture_output=True, check=True
+    )
+    assert done.stdout.decode() == "".join(f"{argument}|" for argument in arguments)
+
+
+def test_a_store_of_objects_that_only_python_knows_is_an_error_in_a_line(folder):
+    space = dc.Space({"f": dc.Categorical([len, sum])})
+    dc.minimize(lambda p: 1.0, space, budget=2, strategy="random", store="run.db")
+    assert "this store can be used from Python only: " in run("status", "run.db", code=3).stderr
+
+
+def test_a_strategy_that_does_not_take_the_space_is_a_mistake_in_the_file(folder):
+    error = run("minimize", "tune.toml", "-q", "--strategy", "paper", code=2).stderr
+    assert error.startswith("Error: tune.toml: ")

@@ -61,7 +61,7 @@ def test_the_guide_runs(tmp_path):
     folder = tmp_path / "tune-c-program"
     shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("anneal", "*.db*", "*.html", "*.csv"))
     (folder / "bin").mkdir()
-    script = f'#!/bin/sh\nexec "{sys.executable}" -m dcmaes.cli "$@"\n'
+    script = f'#!/bin/sh\nexec "{sys.executable}" -m dcmaes "$@"\n'
     (folder / "bin" / "dcmaes").write_text(script)
     (folder / "bin" / "dcmaes").chmod(0o755)
     checker = doctest.OutputChecker()

@@ -47,7 +47,7 @@ def start(folder):
     def start_process(*arguments, seconds="0.05"):
         (folder / "tune.toml").write_text(SPEC.replace("SECONDS", seconds))
         process = subprocess.Popen(
-            [sys.executable, "-m", "dcmaes.cli", *arguments],
+            [sys.executable, "-m", "dcmaes", *arguments],
             cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -210,7 +210,7 @@ def test_live_status_ends_with_the_run(folder, start):
     leader, follower = pty.openpty()
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "100"}
     viewer = subprocess.Popen(
-        [sys.executable, "-m", "dcmaes.cli", "status", "tune.db"],
+        [sys.executable, "-m", "dcmaes", "status", "tune.db"],
         cwd=folder,
         env=environment,
         stdin=follower,
@@ -243,7 +243,7 @@ def test_live_status_ends_with_the_run(folder, start):
 
 def test_the_reader_of_a_pipe_may_leave(folder, start):
     finish(start("minimize", "tune.toml", "--quiet"), 0)
-    command = f"{sys.executable} -m dcmaes.cli export tune.db --csv - | head -1"
+    command = f"{sys.executable} -m dcmaes export tune.db --csv - | head -1"
     done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
     assert done.stdout.startswith("id,n,value")
     assert "Traceback" not in done.stderr

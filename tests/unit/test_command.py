@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 import dcmaes as dc
-from dcmaes.cli._command import Command, CommandError, CommandObjective
-from dcmaes.cli._outputs import output_folder
+from dcmaes.cli._command import Command, CommandError, CommandObjective, output_folder
 from dcmaes.cli._process import InterruptedProcessError
 from dcmaes.cli._template import Template
 from dcmaes.cli._values import JsonKey, LastMatch, LastNumber, NoValueError, Printed

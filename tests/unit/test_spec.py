@@ -7,8 +7,8 @@ import pytest
 
 import dcmaes as dc
 from dcmaes.cli._errors import SpecError
-from dcmaes.cli._lines import key_lines
 from dcmaes.cli._spec import parse_spec, read_spec
+from dcmaes.cli._toml import key_lines
 from dcmaes.cli._values import JsonKey, LastMatch, LastNumber
 
 GOOD = """\
@@ -61,7 +61,7 @@ violation = { json = "out-{trial}.json", key = "a.0.b" }
 direction = "maximize"
 workers = 4
 time_limit = "1h30m"
-timeout = 20
+evaluation_timeout = 20
 target = 3
 seed = 7
 strategy = "random"
@@ -78,7 +78,7 @@ keep = "failed"
 output_limit = 5000
 environment = { RATE = "{lr}" }
 constraints = ["lr + 1 <= 3", "math:fsum"]
-start = [{ lr = 0.5 }]
+x0 = [{ lr = 0.5 }]
 [space.lr]
 type = "float"
 low = 0
@@ -127,8 +127,8 @@ MISTAKES = [
     ),
     ("constraints = 'lr <= 1'", "tune.toml:3: constraints must be a list", ""),
     ("constraints = ['nowhere_to_be_found:f']", "tune.toml:3: constraints[0]", "importing"),
-    ("start = [{ lr = 0.01 }]", "tune.toml:3: start[0]", "layers"),
-    ("timeout = -1", "tune.toml:3: timeout must be between 0", ""),
+    ("x0 = [{ lr = 0.01 }]", "tune.toml:3: x0[0]", "layers"),
+    ("evaluation_timeout = -1", "tune.toml:3: evaluation_timeout must be between 0", ""),
     ("success_codes = ['a']", "tune.toml:3: success_codes must be an integer", ""),
     ("objective = 'a:b'", "tune.toml:3: objective: say either", "not both"),
     ("store = 3", "tune.toml:3: store must be text", ""),
@@ -298,3 +298,55 @@ def test_every_key_of_the_error_table_is_in_the_guide():
 
     described = set(re.findall(r"^\| `(\w+)`", guide.read_text(encoding="utf-8"), re.MULTILINE))
     assert {*GENERAL_KEYS, *COMMAND_KEYS} <= described
+
+
+def test_old_names_of_keys_work_with_a_warning():
+    points = '[{ lr = 1e-3, layers = 2, act = "relu", norm = true }]'
+    spec = parse(with_line(f'start = {points}\ntimeout = "2m"'))
+    assert len(spec.settings["x0"]) == 1
+    assert spec.timeout == 120.0
+    assert spec.warnings[:2] == (
+        "tune.toml:3: start is now called x0; the old name will stop working",
+        "tune.toml:4: timeout is now called evaluation_timeout; the old name will stop working",
+    )
+    with pytest.raises(SpecError, match=r"tune.toml:3: x0\[0\]: point must have a value for every variable"):
+        parse(with_line("start = [{}]"))
+    with pytest.raises(SpecError, match=r"tune.toml:4: timeout.* is an old name of .*evaluation_timeout"):
+        parse(with_line("evaluation_timeout = 2\ntimeout = 3"))
+
+
+def test_variables_that_a_command_does_not_use_are_a_warning():
+    (warning,) = parse(GOOD).warnings
+    assert warning.startswith("the command does not use act: ")
+    assert "DCMAES_VAR_act" in warning
+    assert parse(with_line('environment = { ACT = "{act}" }')).warnings == ()
+    assert parse(with_line('value = { json = "{act}.json" }')).warnings == ()
+    function = 'objective = "m:f"\nbudget = 3\n[space]\na = { type = "binary" }'
+    assert parse(function).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"budget = {'9' * 5000}", "tune.toml: a number in it has more digits than can be read"),
+        (f"x = {'[' * 5000}{']' * 5000}", "tune.toml: is nested too deeply"),
+        (f"x = {'{a=' * 5000}1{'}' * 5000}", "tune.toml: is nested too deeply"),
+        (
+            'objective = "m:f"\n[[space.array]]\ntype = "binary"\nrepeat = 1_000_000_000_000',
+            r"tune.toml:2: space.array\[0\]: array\[0\]: repeat must be at most",
+        ),
+    ],
+    ids=["digits", "arrays", "tables", "repeat"],
+)
+def test_huge_and_deep_files_are_refused_in_a_line(text, message):
+    with pytest.raises(SpecError, match=message) as caught:
+        parse(text)
+    assert len(str(caught.value)) < 300
+
+
+def test_a_file_of_many_lines_is_read_in_one_pass():
+    points = "\n".join("  { a = 1 }," for _ in range(20_000))
+    space = '[space]\na = { type = "integer", low = 0, high = 3 }'
+    text = f'objective = "m:f"\nx0 = [\n{points}\n  {{ a = 7 }},\n]\n{space}'
+    with pytest.raises(SpecError, match=r"tune.toml:20003: x0\[20000\]"):
+        parse(text)

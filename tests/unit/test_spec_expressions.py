@@ -6,9 +6,18 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from dcmaes.cli._expressions import Expression
+import dcmaes as dc
+from dcmaes.space._expressions import Expression
 
-NAMES = ("a", "b", "act", "flag")
+SPACE = dc.Space(
+    {
+        "a": dc.Integer(0, 9),
+        "b": dc.Float(0, 9),
+        "act": dc.Categorical(["relu", "gelu"]),
+        "flag": dc.Binary(),
+    }
+)
+PAIR = dc.Space({"a": dc.Integer(-9, 9), "b": dc.Integer(-9, 9)})
 
 
 @pytest.mark.parametrize(
@@ -41,13 +50,13 @@ NAMES = ("a", "b", "act", "flag")
 )
 def test_violations(text, violation):
     point = {"a": 5, "b": 3, "act": "relu", "flag": True}
-    assert Expression(text, NAMES)(point) == pytest.approx(violation, abs=1e-12)
+    assert Expression(text, SPACE)(point) == pytest.approx(violation, abs=1e-12)
 
 
 @pytest.mark.parametrize("is_negated", [False, True])
 def test_no_violation_exactly_where_the_condition_holds(is_negated):
     text = "a < b or (b >= 2 and a != 1) or a == b"
-    expression = Expression(f"not ({text})" if is_negated else text, ["a", "b"])
+    expression = Expression(f"not ({text})" if is_negated else text, PAIR)
     for a, b in itertools.product(range(-2, 4), repeat=2):
         holds = a < b or (b >= 2 and a != 1) or a == b
         assert (expression({"a": a, "b": b}) == 0.0) is (holds is not is_negated), (a, b)
@@ -88,24 +97,24 @@ def test_no_violation_exactly_where_the_condition_holds(is_negated):
 def test_what_is_refused(text):
     # 'a' alone is a condition only for flags, which is found out when it is looked at.
     if text == "a":
-        assert Expression(text, NAMES)({"a": 1}) == 0.0
+        assert Expression(text, SPACE)({"a": 1}) == 0.0
         return
     with pytest.raises(ValueError, match=r"expression|may|must|unknown|takes|characters"):
-        Expression(text, NAMES)
+        Expression(text, SPACE)
 
 
 def test_text_is_not_calculated_with():
     with pytest.raises(ValueError, match="'relu' is no number"):
-        Expression("act * 1000000000 <= a", NAMES)({"act": "relu", "a": 1})
+        Expression("act * 1000000000 <= a", SPACE)({"act": "relu", "a": 1})
     with pytest.raises(ValueError, match="'relu' is no number"):
-        Expression("act <= a", NAMES)({"act": "relu", "a": 1})
+        Expression("act <= a", SPACE)({"act": "relu", "a": 1})
 
 
 @settings(deadline=None, max_examples=300)
 @given(st.text(alphabet="ab <=>()+-*/%.,'\"0123456789notandor_[]{}:;", max_size=40))
 def test_any_text_is_read_or_refused(text):
     try:
-        expression = Expression(text, ["a", "b"])
+        expression = Expression(text, PAIR)
     except ValueError:
         return
     try:
@@ -113,3 +122,39 @@ def test_any_text_is_read_or_refused(text):
     except (ValueError, ZeroDivisionError, OverflowError):
         return
     assert violation >= 0.0
+
+
+def test_text_is_a_constraint_in_python_as_well():
+    space = dc.Space({"a": dc.Integer(0, 9), "b": dc.Integer(0, 9)})
+    mixed = ["a + b <= 3", lambda point: point["a"] - 2]
+    result = dc.minimize(lambda p: -p["a"] - 2 * p["b"], space, budget=60, seed=0, constraints=mixed)
+    assert result.x == {"a": 0, "b": 3}
+    assert all(point["a"] + point["b"] <= 3 and point["a"] <= 2 for point in result.history.points)
+    one = dc.minimize(lambda p: -p["b"], space, budget=60, seed=0, constraints="a + b <= 3")
+    assert one.fun == -3
+
+
+@pytest.mark.parametrize(
+    ("constraints", "error", "message"),
+    [
+        (["a <= 3", "a + c <= 3"], ValueError, r"constraints\[1\]: 'a \+ c <= 3' has the unknown name 'c'"),
+        ("a + b", ValueError, r"constraints\[0\]: 'a \+ b' must be a comparison"),
+        ("__import__('os') == 1", ValueError, "may call abs, min, max only"),
+        ("a <=", ValueError, "is no expression"),
+        ("-" * 1900 + "a <= 1", ValueError, "is nested too deeply|is no expression"),
+        (
+            ["a <= 3", 5],
+            TypeError,
+            r"constraints\[1\]: constraints must be functions of a point or text such",
+        ),
+        (5, TypeError, "constraints must be functions of a point or text such as"),
+    ],
+)
+def test_mistakes_in_constraints_are_named(constraints, error, message):
+    with pytest.raises(error, match=message):
+        dc.Optimizer(SPACE, budget=5, constraints=constraints)
+
+
+def test_text_needs_names():
+    with pytest.raises(ValueError, match="needs variables with names; for points that are arrays"):
+        dc.minimize(sum, dc.Space.binary(3), budget=5, constraints="x0 <= 1")

@@ -310,3 +310,9 @@ def test_times_are_seconds_or_text(tmp_path):
         dc.Optimizer(SPACE, budget=5, time_limit="soon")
     slow = dc.minimize(sleepy, SPACE, budget=1, evaluation_timeout="0.2s", strategy="random")
     assert slow.history[0].reason == "timed out: stopped after 0.2 s"
+
+
+def test_a_warm_start_does_not_hide_that_the_objective_is_broken():
+    known = [([i, 0, 0], float(i)) for i in range(5)]
+    with pytest.raises(dc.EvaluationError, match="none of 10 evaluations gave a value"):
+        dc.minimize(misspelt, SPACE, budget=60, seed=0, strategy="random", x0=known)

@@ -131,13 +131,13 @@ def test_points_that_were_out_are_evaluated_first(path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"seed": 2}, "seed is 2 here and 1 there"),
-        ({"space": dc.Space({"n": dc.Integer(-9, 8)})}, "space: .*'m'"),
-        ({"strategy": "random"}, "strategy is random with .* here and cma with .* there"),
-        ({"direction": "maximize"}, "direction is 'maximize' here and 'minimize' there"),
-        ({"duplicates": "allow"}, "duplicates is 'allow' here and 'cache' there"),
-        ({"x0": {"n": 1, "m": 1, "act": "relu"}}, "x0 has 1 points here, 0 there"),
-        ({"constraints": lambda point: 0.0}, "constraints are given here or there, not both"),
+        ({"seed": 2}, "seed is 2 in the arguments and 1 in the store"),
+        ({"space": dc.Space({"n": dc.Integer(-9, 8)})}, "space: 'm' is missing in the arguments"),
+        ({"strategy": "random"}, "strategy is random with .* in the arguments and cma with .* in the store"),
+        ({"direction": "maximize"}, "direction is 'maximize' in the arguments and 'minimize'"),
+        ({"duplicates": "allow"}, "duplicates is 'allow' in the arguments and 'cache' in the store"),
+        ({"x0": {"n": 1, "m": 1, "act": "relu"}}, "x0 has 1 points in the arguments and 0 in the store"),
+        ({"constraints": lambda point: 0.0}, "there are constraints in the arguments and none in the store"),
     ],
 )
 def test_another_run_is_refused_by_name(path, change, message):

@@ -1,4 +1,4 @@
-"""Programs as objectives."""
+"""Programs as objectives, and where their output is kept."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dcmaes.cli._outputs import output_folder
 from dcmaes.cli._process import Finished, ProcessGroups
 from dcmaes.cli._template import Template, fill_arguments, show_value
 from dcmaes.cli._values import JsonKey, LastNumber, NoValueError, Printed, ValueReader
@@ -24,7 +23,8 @@ from dcmaes.optimizer import Outcome, Trial
 KEEP = ("all", "failed", "none")
 OUTPUT_LIMIT = 1_000_000
 _N_SHOWN = 300
-_N_NOTED = 4000
+# Kept with a failure, and shown in a report: of each stream the end, where the reason of a failure is.
+_N_END = 4000
 
 
 class CommandError(RuntimeError):
@@ -79,6 +79,13 @@ class Command:
             if not self.has_own_folder and isinstance(reader, JsonKey) and not reader.is_apart:
                 return name
         return None
+
+    @property
+    def names(self) -> set[str]:
+        """The names in its placeholders: of variables, and what else is filled in."""
+        files = [reader.file for reader in (self.value, self.violation) if isinstance(reader, JsonKey)]
+        templates = (*self.arguments, *self.environment.values(), *files)
+        return {placeholder.name for template in templates for placeholder in template.placeholders}
 
     def fill(self, values: Mapping[str, Any]) -> list[str]:
         """Return the argument list for a point; a relative path of the program counts from `folder`."""
@@ -230,7 +237,7 @@ class _Evaluation:
         if self._finished is not None:
             for name, text in (("stdout", self._finished.stdout), ("stderr", self._finished.stderr)):
                 if text.strip():
-                    error.add_note(f"--- {name} ---\n{text[-_N_NOTED:].rstrip()}")
+                    error.add_note(f"--- {name} ---\n{text[-_N_END:].rstrip()}")
         return error
 
     def write(self, kept: Path, told: float | Outcome | None, reason: str | None, n: int) -> None:
@@ -298,3 +305,42 @@ def _describe_code(code: int) -> str:
 def _last_words(finished: Finished) -> str:
     lines = (finished.stderr.strip() or finished.stdout.strip()).splitlines()
     return f": {lines[-1][:_N_SHOWN]}" if lines else ""
+
+
+def outputs_folder(store: Path) -> Path:
+    """Return the folder beside a store that has what programs printed.
+
+    >>> outputs_folder(Path("runs/tune.db")).as_posix()
+    'runs/tune.db.outputs'
+    """
+    return store.with_name(f"{store.name}.outputs")
+
+
+def output_folder(outputs: Path, trial_id: int) -> Path:
+    """Return the folder that has what a trial printed.
+
+    >>> output_folder(Path("run.db.outputs"), 12).as_posix()
+    'run.db.outputs/000012'
+    """
+    return outputs / f"{trial_id:06d}"
+
+
+def read_outputs(store: Path) -> dict[int, str]:
+    """Return the end of what each trial of a stored run printed, by its number."""
+    found = {}
+    outputs = outputs_folder(store)
+    for folder in sorted(outputs.iterdir()) if outputs.is_dir() else ():
+        if folder.name.isdigit():
+            texts = [_read_end(folder / f"{name}.txt", name) for name in ("stdout", "stderr")]
+            text = "\n".join(text for text in texts if text)
+            if text:
+                found[int(folder.name)] = text
+    return found
+
+
+def _read_end(path: Path, name: str) -> str:
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace").rstrip()
+    except OSError:
+        return ""
+    return f"--- {name} ---\n{text[-_N_END:]}" if text else ""

@@ -34,7 +34,7 @@ store = "{stem}.db"           # every evaluation is kept here; `dcmaes resume {s
 # strategy = "auto"
 
 # How the program is run.
-# timeout = "10m"             # give up an evaluation after this time
+# evaluation_timeout = "10m"  # give up an evaluation after this time
 # retries = 1                 # how often to try again after a failure
 # success_codes = [0]         # exit codes that come with a value; any other is a failure
 # infeasible_codes = []       # exit codes that mean that the point is infeasible
@@ -47,7 +47,7 @@ store = "{stem}.db"           # every evaluation is kept here; `dcmaes resume {s
 # constraints = ["n + 10*x <= 12", "mode == 'fast' or n < 5"]
 
 # Points to start with, for example the settings in use.
-# start = [{{ x = 0.5, n = 3, mode = "safe", extra = false }}]
+# x0 = [{{ x = 0.5, n = 3, mode = "safe", extra = false }}]
 
 [space]
 x = {{ type = "float", low = 0.0, high = 1.0 }}                  # log = true: distances between logarithms

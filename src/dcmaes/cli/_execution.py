@@ -1,14 +1,17 @@
-"""Carrying out a specification."""
+"""Carrying out a specification, or trying it once."""
 
 from __future__ import annotations
 
+import math
 import os
+import shlex
 import shutil
 import signal
 import sys
+import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
@@ -16,14 +19,20 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 import dcmaes as dc
-from dcmaes.cli._command import CommandObjective
+from dcmaes.cli._command import CommandObjective, output_folder, outputs_folder
 from dcmaes.cli._command_spec import describe_sharing
 from dcmaes.cli._errors import SpecError
-from dcmaes.cli._outputs import outputs_folder
 from dcmaes.cli._spec import Spec
+from dcmaes.optimizer import Trial
+from dcmaes.progress import describe_point, printable
+from dcmaes.run._trial import thaw
 
 _PATIENCE = 1.0
+# How many characters of what a program printed `check --try` shows.
+_N_SHOWN = 2000
 
 
 def override(spec: Spec, workers: int | None, store: Path | None, **settings: Any) -> Spec:
@@ -45,26 +54,28 @@ def check_program(spec: Spec) -> None:
         raise SpecError("programs can be tuned on Linux and macOS only; here use objective", spec.path)
     if spec.command.arguments[0].placeholders:
         return
-    program = example_command(spec, example_point(spec))[0]
+    program = example_command(spec, _any_point(spec))[0]
     if shutil.which(program) is None:
         raise SpecError(
             f"the program {program!r} is not there, or cannot be executed", spec.path, ("command",)
         )
 
 
-def example_point(spec: Spec, seed: int = 0) -> Any:
-    """Return a point of the space that satisfies the constraints, if one is found soon."""
-    import numpy as np
+def example_point(spec: Spec) -> Any:
+    """Return a point that a run could begin with, or raise `SpecError` if there is none to be found."""
+    settings = {name: spec.settings[name] for name in ("x0", "constraints")}
+    with _warning_in_lines():
+        optimizer = dc.Optimizer(spec.space, budget=1, seed=0, strategy="random", **settings)
+        trials = optimizer.ask(1)
+    if not trials and spec.settings["constraints"]:
+        raise SpecError(
+            f"nothing can be evaluated: {optimizer.result().message}", spec.path, ("constraints",)
+        )
+    return thaw(trials[0].point) if trials else _any_point(spec)
 
-    points = spec.space.sample(np.random.default_rng(seed), 1000)
-    return next((point for point in points if _is_allowed(spec, point)), points[0])
 
-
-def _is_allowed(spec: Spec, point: Any) -> bool:
-    try:
-        return all(constraint(point.copy()) <= 0 for constraint in spec.settings["constraints"])
-    except Exception:  # a run says it, with the point
-        return False
+def _any_point(spec: Spec) -> Any:
+    return spec.space.sample(np.random.default_rng(0), 1)[0]
 
 
 def example_command(spec: Spec, point: Mapping[str, Any]) -> list[str]:
@@ -72,6 +83,27 @@ def example_command(spec: Spec, point: Mapping[str, Any]) -> list[str]:
     if spec.command is None:
         raise SpecError("there is no command in it", spec.path)
     return spec.command.fill({**_any_values(spec), **point})
+
+
+def shell_line(arguments: Sequence[str]) -> str:
+    """Return a command line that a shell reads back to these arguments, without control characters in it.
+
+    >>> print(shell_line(["prog", "a b", "\\x1b[31m"]))
+    prog 'a b' $'\\x1b[31m'
+    """
+    return " ".join(
+        shlex.quote(argument) if argument.isprintable() else "$'" + _spell_out(argument) + "'"
+        for argument in arguments
+    )
+
+
+def _spell_out(text: str) -> str:
+    """Return text as bash, zsh and ksh read it between $' and '."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return "".join(
+        character if character.isprintable() else "".join(f"\\x{byte:02x}" for byte in character.encode())
+        for character in escaped
+    )
 
 
 def execute(spec: Spec, *, has_store: bool, progress: bool, signals: Signals) -> dc.Result:
@@ -91,6 +123,8 @@ def execute(spec: Spec, *, has_store: bool, progress: bool, signals: Signals) ->
     search = dc.minimize if spec.direction == "minimize" else dc.maximize
     store: dict[str, Any] = {"store": spec.store} if has_store else {}
     where = _objective(spec, has_store, signals)
+    for warning in spec.warnings:
+        note(f"warning: {warning}")
     with _warning_in_lines(), where as (objective, workers), signals.caught():
         return search(objective, spec.space, **spec.settings, **workers, **store, progress=progress)
 
@@ -140,7 +174,7 @@ class Signals:
 def note(text: str) -> None:
     """Write a line to standard error, whatever has become of it."""
     try:
-        print(f"dcmaes: {text}", file=sys.stderr, flush=True)
+        print(f"dcmaes: {printable(text)}", file=sys.stderr, flush=True)
     except (OSError, ValueError):
         return
 
@@ -213,3 +247,55 @@ def prepare(store: Path, *, is_quiet: bool) -> None:
             number += 1
         outputs.rename(older)
         note(f"{outputs} is from another run and is now {older}")
+
+
+def describe_spec(spec: Spec) -> str:
+    """Return what a specification says, in some lines."""
+    point = example_point(spec)
+    size = "infinitely many" if math.isinf(spec.space.size) else f"{spec.space.size:,}"
+    budget = spec.settings["budget"]
+    lines = [
+        f"{spec.path}: {'see the warnings' if spec.warnings else 'good'}",
+        *(f"warning     {warning}" for warning in spec.warnings),
+        f"variables   {spec.space.dimension}, {size} points",
+        f"evaluations {'no limit in the file: use --budget' if budget is None else budget}, "
+        f"{spec.workers} at a time",
+        f"store       {spec.store}{' (is there)' if spec.store.exists() else ''}",
+    ]
+    if spec.settings["constraints"]:
+        lines.append(f"constraints {len(spec.settings['constraints'])}")
+    if spec.command is None:
+        lines.append(f"objective   {spec.objective}")
+    else:
+        lines.append(f"for example {shell_line(example_command(spec, point))}")
+    return "\n".join(lines)
+
+
+def try_once(spec: Spec, echo: Callable[[str], Any]) -> bool:
+    """Evaluate one point, show the result, and return whether there was a value."""
+    point = example_point(spec)
+    echo(f"trying      {describe_point(point)}")
+    if spec.command is None:
+        objective: Callable[[Any], Any] = spec.load_objective()
+        return _report(lambda: objective(point), echo)
+    with tempfile.TemporaryDirectory(prefix="dcmaes-", ignore_cleanup_errors=True) as name:
+        command = CommandObjective(spec.command, spec.folder.resolve(), Path(name))
+        try:
+            is_good = _report(lambda: command(Trial(0, point)), echo)
+        finally:
+            command.close()
+        for stream in ("stdout", "stderr"):
+            path = output_folder(Path(name), 0) / f"{stream}.txt"
+            if path.exists():
+                echo(f"--- {stream} ---\n{path.read_text(encoding='utf-8')[-_N_SHOWN:].rstrip()}")
+    return is_good
+
+
+def _report(evaluate: Callable[[], Any], echo: Callable[[str], Any]) -> bool:
+    try:
+        value = evaluate()
+    except Exception as error:
+        echo(f"failed      {type(error).__name__}: {error}")
+        return False
+    echo(f"value       {value}")
+    return True

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 import dcmaes as dc
-from dcmaes._validation import check_duration
+from dcmaes._validation import ArgumentError, check_duration
 from dcmaes.cli._errors import ExitCode, SpecError
+from dcmaes.progress import printable
 from dcmaes.strategies import strategy_names
+
+if TYPE_CHECKING:
+    from dcmaes.cli._spec import Spec
+    from dcmaes.store._run_store import OtherRunError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -41,7 +45,7 @@ class Failure(click.ClickException):
     """An error that ends the program with a code of its own."""
 
     def __init__(self, message: str, code: ExitCode) -> None:
-        super().__init__(message)
+        super().__init__(printable(message))
         self.code = code
 
     @property
@@ -61,6 +65,8 @@ def reporting() -> Iterator[None]:
         raise Failure(str(error), ExitCode.BAD_INPUT) from error
     except StoreError as error:
         raise Failure(str(error), ExitCode.BAD_STORE) from error
+    except ArgumentError as error:  # a run made in Python, with objects that no file can hold
+        raise Failure(f"this store can be used from Python only: {error}", ExitCode.BAD_STORE) from error
     except KeyboardInterrupt:
         raise Failure("interrupted", ExitCode.INTERRUPTED) from None
 
@@ -115,8 +121,7 @@ def init(path: Path, force: bool) -> None:
 @click.option("--try", "is_trial", is_flag=True, help="Also evaluate one point, and show the result.")
 def check(spec: Path, is_trial: bool) -> None:
     """Look for mistakes in SPEC without running anything."""
-    from dcmaes.cli._checking import describe_spec, try_once
-    from dcmaes.cli._execution import check_program
+    from dcmaes.cli._execution import check_program, describe_spec, try_once
     from dcmaes.cli._spec import read_spec
 
     with reporting():
@@ -124,8 +129,8 @@ def check(spec: Path, is_trial: bool) -> None:
         check_program(found)
         if found.objective is not None:
             found.load_objective()
-        click.echo(describe_spec(found))
-        if is_trial and not try_once(found, click.echo):
+        say(describe_spec(found))
+        if is_trial and not try_once(found, say):
             sys.exit(ExitCode.NO_RESULT)
 
 
@@ -192,7 +197,7 @@ def resume(
     Evaluations that were under way are made again first.
     """
     from dcmaes.cli._execution import override
-    from dcmaes.cli._targets import find_spec, find_store
+    from dcmaes.cli._spec import find_spec, find_store
     from dcmaes.store import read
     from dcmaes.strategies import make_strategy
 
@@ -220,9 +225,8 @@ def resume(
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 def status(store: Path, once: bool, as_json: bool) -> None:
     """Show the progress of the run in STORE; live in a terminal while it is running, until Ctrl-C."""
-    from dcmaes.cli._answers import to_json
-    from dcmaes.cli._status import describe_state, follow, read_standing, status_to_dict
-    from dcmaes.cli._targets import find_store
+    from dcmaes.cli._answers import describe_state, follow, read_standing, status_to_dict, to_json
+    from dcmaes.cli._spec import find_store
     from dcmaes.progress import describe
     from dcmaes.store import read
 
@@ -235,8 +239,8 @@ def status(store: Path, once: bool, as_json: bool) -> None:
             with contextlib.suppress(KeyboardInterrupt):
                 follow(path)
         else:
-            click.echo(f"{path}: {describe_state(run)}")
-            click.echo(describe(read_standing(run)).strip())
+            say(f"{path}: {describe_state(run)}")
+            say(describe(read_standing(run)).strip())
 
 
 @main.command(short_help="Print the best point as JSON.")
@@ -248,8 +252,8 @@ def status(store: Path, once: bool, as_json: bool) -> None:
 def best(store: Path, form: str | None, spec: Path | None) -> None:
     """Print the best point of the run in STORE as JSON."""
     from dcmaes.cli._answers import best_to_dict, to_json
-    from dcmaes.cli._execution import example_command
-    from dcmaes.cli._targets import find_spec, find_store
+    from dcmaes.cli._execution import example_command, shell_line
+    from dcmaes.cli._spec import find_spec, find_store
     from dcmaes.store import read
 
     with reporting():
@@ -258,7 +262,7 @@ def best(store: Path, form: str | None, spec: Path | None) -> None:
         if found is None:
             raise Failure(f"{store}: no evaluation gave a value yet", ExitCode.NO_RESULT)
         if form == "command":
-            click.echo(shlex.join(example_command(find_spec(store, spec), result.x)))
+            click.echo(shell_line(example_command(find_spec(store, spec), result.x)))
         else:
             click.echo(repr(result.fun) if form == "value" else to_json(found["point"] if form else found))
         if not result.success:
@@ -277,7 +281,7 @@ def best(store: Path, form: str | None, spec: Path | None) -> None:
 def export(store: Path, csv_path: Path | None, json_path: Path | None, parquet_path: Path | None) -> None:
     """Write every evaluation of the run in STORE to files."""
     from dcmaes.cli._answers import write_csv, write_json
-    from dcmaes.cli._targets import find_store
+    from dcmaes.cli._spec import find_store
     from dcmaes.store import read
 
     if csv_path is None and json_path is None and parquet_path is None:
@@ -307,8 +311,8 @@ def export(store: Path, csv_path: Path | None, json_path: Path | None, parquet_p
 @click.option("--title", help="What the report is called.")
 def report(store: Path, path: Path | None, title: str | None) -> None:
     """Write a report of the run in STORE: one HTML file with pictures and all evaluations."""
-    from dcmaes.cli._outputs import read_outputs
-    from dcmaes.cli._targets import find_store
+    from dcmaes.cli._command import read_outputs
+    from dcmaes.cli._spec import find_store
     from dcmaes.report import write_html
     from dcmaes.store import read
 
@@ -344,9 +348,10 @@ def demo(arguments: tuple[str, ...]) -> None:
     sys.exit(run(arguments))
 
 
-def _execute(spec: Any, *, has_store: bool, quiet: bool, as_json: bool) -> NoReturn:
+def _execute(spec: Spec, *, has_store: bool, quiet: bool, as_json: bool) -> NoReturn:
     from dcmaes.cli._answers import describe_result, exit_code, result_to_dict, to_json
     from dcmaes.cli._execution import Signals, check_program, execute, prepare
+    from dcmaes.store._run_store import OtherRunError
 
     check_program(spec)
     if has_store:
@@ -363,13 +368,47 @@ def _execute(spec: Any, *, has_store: bool, quiet: bool, as_json: bool) -> NoRet
     except dc.EvaluationError as error:
         if isinstance(error.__cause__, dc.store.StoreError):
             raise error.__cause__ from None
-        click.echo(f"{error.traceback or ''}Error: {error}", err=True)
+        click.echo(printable(f"{_where(error, spec)}Error: {error}"), err=True)
         result = error.result
-    except ValueError as error:
-        # The file has been checked: what is left to be wrong is that the store holds another run.
-        raise Failure(str(error), ExitCode.BAD_STORE) from error
-    click.echo(to_json(result_to_dict(result, store)) if as_json else describe_result(result, store))
+    except OtherRunError as error:
+        raise Failure(_describe_other_run(error, spec), ExitCode.BAD_STORE) from error
+    except ArgumentError:
+        raise
+    except ValueError as error:  # such as a strategy that does not take such a space
+        raise Failure(f"{spec.path}: {error}", ExitCode.BAD_INPUT) from error
+    say(to_json(result_to_dict(result, store)) if as_json else describe_result(result, store))
     sys.exit(exit_code(result) if signals.received is None else ExitCode.TERMINATED)
+
+
+def _where(error: dc.EvaluationError, spec: Spec) -> str:
+    """Return the traceback of a function, or what a program printed."""
+    text = error.traceback or ""
+    if spec.command is None:
+        return text
+    _, mark, output = text.partition("\n--- ")
+    return f"--- {output}" if mark else ""
+
+
+def say(text: str) -> None:
+    """Write to standard output what people read: no control character in it reaches the terminal."""
+    click.echo(printable(text))
+
+
+def _describe_other_run(error: OtherRunError, spec: Spec) -> str:
+    """Say how the run of a specification differs from the one in its store, and what can be done."""
+    from dcmaes.cli._execution import shell_line
+
+    number = 2
+    while (free := error.path.with_stem(f"{error.path.stem}-{number}")).exists():
+        number += 1
+    options = click.get_current_context().params
+    has_options = any(options.get(name) is not None for name in ("seed", "strategy"))
+    given = f"in {spec.path}{' and the options' if has_options else ''}"
+    found = "; ".join(error.differences(given, "in the store"))
+    return (
+        f"the store {error.path} holds another run: {found}. Undo the change, or begin a new run: "
+        f"{shell_line(['dcmaes', 'minimize', str(spec.path), '--store', str(free)])}"
+    )
 
 
 def _interrupted(store: Path | None) -> dc.Result:

@@ -1,32 +1,34 @@
-"""Specification files: what to tune, by what, and for how long."""
+"""Specification files: what to tune, by what, and for how long; and finding the one of a store."""
 
 from __future__ import annotations
 
+import importlib
 import re
-import tomllib
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dcmaes._validation import check_choice, check_duration, check_integer, check_number
-from dcmaes.cli._command import Command
+from dcmaes.cli._command import Command, environment_name
 from dcmaes.cli._command_spec import COMMAND_KEYS, read_command
 from dcmaes.cli._errors import SpecError
-from dcmaes.cli._expressions import Expression
-from dcmaes.cli._functions import load_function, split_reference
-from dcmaes.cli._table import Table
 from dcmaes.cli._template import NAME
+from dcmaes.cli._toml import Table
 from dcmaes.run._settings import ON_ERROR
 from dcmaes.space import Space
+from dcmaes.space._expressions import Expression
 from dcmaes.strategies import make_strategy
 
 GENERAL_KEYS = (
-    *("objective", "command", "direction", "space", "start", "constraints", "budget", "time_limit", "target"),
-    "patience",
-    *("timeout", "workers", "batch_size", "seed", "strategy", "duplicates", "on_error", "store"),
+    *("objective", "command", "direction", "space", "x0", "constraints", "budget", "time_limit", "target"),
+    *("patience", "evaluation_timeout", "workers", "batch_size", "seed", "strategy", "duplicates"),
+    *("on_error", "store"),
 )
-_PLACE = re.compile(r"at line (\d+)")
+# Names that keys had once; those of today are the names of the arguments of `minimize`.
+_RENAMED = {"start": "x0", "timeout": "evaluation_timeout"}
+_REFERENCE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
 _EITHER = 'say either command = ["program", "--flag", "{name}"] or objective = "module:function"'
 
 
@@ -55,6 +57,8 @@ class Spec:
         Seconds after which an evaluation is given up.
     store : Path
         Where the run is written.
+    warnings : tuple of str
+        What is not wrong, but may not be meant.
     """
 
     path: Path
@@ -66,6 +70,7 @@ class Spec:
     workers: int
     timeout: float | None
     store: Path
+    warnings: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -100,13 +105,10 @@ def parse_spec(text: str, path: Path) -> Spec:
     >>> parse_spec(text, Path("tune.toml")).space
     Space({'a': Integer(0, 9)})
     """
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        place = _PLACE.search(str(error))
-        line = None if place is None else int(place[1])
-        raise SpecError(f"no valid TOML: {error}", path, line=line) from None
-    table = Table(data, text, path)
+    table = Table.parse(text, path)
+    for old, new in _RENAMED.items():
+        table.rename(old, new)
+    data = table.data
     if "objective" in data and "command" not in data:
         table.check_keys(GENERAL_KEYS, COMMAND_KEYS)
     table.check_keys((*GENERAL_KEYS, *COMMAND_KEYS))
@@ -115,7 +117,7 @@ def parse_spec(text: str, path: Path) -> Spec:
         raise table.error(f"{_EITHER}{', not both' if key else ''}", *key)
     folder = path.parent
     space = _read_space(table)
-    timeout = table.get("timeout", check_duration)
+    timeout = table.get("evaluation_timeout", check_duration)
     workers = table.get("workers", _positive, 1)
     command = read_command(table, space, folder, timeout, workers) if "command" in data else None
     return Spec(
@@ -128,7 +130,19 @@ def parse_spec(text: str, path: Path) -> Spec:
         workers=workers,
         timeout=timeout,
         store=folder / table.get("store", _text, f"{path.stem}.db"),
+        warnings=(*table.warnings, *_unused(command, space)),
     )
+
+
+def _unused(command: Command | None, space: Space) -> list[str]:
+    """Return a warning if variables are nowhere in a command."""
+    names = [] if command is None else [str(name) for name in space.names if name not in command.names]
+    if not names:
+        return []
+    return [
+        f"the command does not use {', '.join(names)}: changing that does nothing, unless the program reads "
+        f"it from its environment ({environment_name(names[0])})"
+    ]
 
 
 def _read_settings(table: Table, space: Space, folder: Path) -> dict[str, Any]:
@@ -167,15 +181,14 @@ def _read_space(table: Table) -> Space:
 
 
 def _read_start(table: Table, space: Space) -> list[Any] | None:
-    points: list[Any] | None = table.get("start", _list)
+    points: list[Any] | None = table.get("x0", _list)
     for i, point in enumerate(points or ()):
-        table.attempt(("start", i), space.encode, point)
+        table.attempt(("x0", i), space.encode, point)
     return points
 
 
 def _read_constraints(table: Table, space: Space, folder: Path) -> list[Callable[[Any], Any]]:
     found: list[Callable[[Any], Any]] = []
-    names = tuple(str(name) for name in space.names)
     for i, text in enumerate(table.get("constraints", _list, [])):
         key = ("constraints", i)
         if not isinstance(text, str):
@@ -183,10 +196,8 @@ def _read_constraints(table: Table, space: Space, folder: Path) -> list[Callable
             raise table.error(f"must be {wanted}, got {text!r}", *key)
         if split_reference(text) is not None:
             found.append(table.attempt(key, load_function, "constraint", text, folder))
-        elif space.is_named:
-            found.append(table.attempt(key, Expression, text, names))
         else:
-            raise table.error('must be "module:function" where points are arrays', *key)
+            found.append(table.attempt(key, Expression, text, space))
     return found
 
 
@@ -221,3 +232,79 @@ def _list(name: str, value: Any) -> list[Any]:
 
 def _choice(*choices: str) -> Callable[[str, Any], str]:
     return lambda name, value: check_choice(name, value, choices)
+
+
+def split_reference(text: str) -> tuple[str, str] | None:
+    """Return module and name, or None if `text` is no such reference.
+
+    >>> split_reference("package.module:function"), split_reference("a <= b")
+    (('package.module', 'function'), None)
+    """
+    found = _REFERENCE.fullmatch(text.strip())
+    return None if found is None else (found[1], found[2])
+
+
+def load_function(what: str, text: str, folder: Path) -> Callable[[Any], Any]:
+    """Import the function that `text` names, also from `folder`, or raise ValueError saying what is missing.
+
+    >>> load_function("objective", "math:fsum", Path())([1, 2])
+    3.0
+    """
+    reference = split_reference(text)
+    if reference is None:
+        raise ValueError(f'{what} must be "module:function", got {text!r}')
+    module_name, name = reference
+    place = str(folder.resolve())
+    if place not in sys.path:
+        sys.path.insert(0, place)
+    try:
+        found: Any = importlib.import_module(module_name)
+    except Exception as error:
+        message = f"{what} {text!r}: importing {module_name!r} failed with {type(error).__name__}: {error}"
+        raise ValueError(message) from error
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise ValueError(f"{what} {text!r}: {part!r} is not in {module_name!r}")
+        found = getattr(found, part)
+    if not callable(found):
+        raise ValueError(f"{what} {text!r} is not a function but {found!r}")
+    function: Callable[[Any], Any] = found
+    return function
+
+
+def find_store(target: Path) -> Path:
+    """Return the store that `target` is, or that the specification `target` names."""
+    return read_spec(target).store if target.suffix == ".toml" else target
+
+
+def find_spec(target: Path, spec: Path | None) -> Spec:
+    """Return the specification of a run.
+
+    Parameters
+    ----------
+    target : Path
+        A specification, or a store: then the one specification beside it that names it.
+    spec : Path or None
+        Where it is, if that was said.
+
+    Raises
+    ------
+    SpecError
+        If there is none, or more than one. A store holds no code; what is run is always in a file of its own.
+    """
+    if spec is not None or target.suffix == ".toml":
+        return read_spec(spec or target)
+    found = [path for path in sorted(target.absolute().parent.glob("*.toml")) if _names(path, target)]
+    if len(found) == 1:
+        return read_spec(found[0])
+    if found:
+        listed = ", ".join(path.name for path in found)
+        raise SpecError(f"more than one specification names it ({listed}); say which with --spec", target)
+    raise SpecError("no specification beside it names it; say where it is with --spec", target)
+
+
+def _names(path: Path, store: Path) -> bool:
+    try:
+        return read_spec(path).store.resolve() == store.resolve()
+    except SpecError:
+        return False

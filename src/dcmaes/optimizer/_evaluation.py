@@ -78,8 +78,9 @@ def minimize(
         Worker processes that take longer are killed and replaced; setting a timeout starts a worker process
         even for `workers=1`. The workers of an executor cannot be killed: they are not waited for, and not
         used again until they are done.
-    constraints : callable or sequence of callables
-        Each takes a point; a positive value is a violation. They must be cheap: points that violate one are
+    constraints : callable, str, or sequence of these
+        Functions of a point, of which a positive value is a violation, or conditions as text such as
+        "a + 2*b <= 10" or "act == 'relu' or layers < 4". They must be cheap: points that violate one are
         never evaluated. For constraints that only the evaluation reveals, return an `Outcome`.
     store : path
         An SQLite file to which every ask and every result is written before it counts. If the file already
@@ -248,7 +249,7 @@ def resume(
         The number of points in a round, as in `minimize`.
     evaluation_timeout : float, str or None
         Time after which an evaluation counts as failed, as in `minimize`.
-    constraints : callable or sequence of callables
+    constraints : callable, str, or sequence of these
         The run's constraints: they are code and not in the store.
     callbacks : callable or sequence of callables
         Called with the `Optimizer` after every tell; one that returns True stops the run.

@@ -14,6 +14,7 @@ import numpy as np
 
 from dcmaes._validation import check_callables, check_duration, check_integer, check_path, shown
 from dcmaes.optimizer._interrupts import interrupted_afterwards
+from dcmaes.optimizer._logging import RunLog
 from dcmaes.run._constraints import Constraint, Constraints
 from dcmaes.run._history import History, Record
 from dcmaes.run._result import Result, result_of
@@ -54,8 +55,9 @@ class Optimizer:
     x0 : point, (point, value), sequence of these, DataFrame, path, History or Result
         Where to start: see `minimize`. Points without a value are handed out first; known values are learned
         from and cost no evaluation.
-    constraints : callable or sequence of callables
-        Each takes a point; a positive value is a violation. They must be cheap: points that violate one are
+    constraints : callable, str, or sequence of these
+        Functions of a point, of which a positive value is a violation, or conditions as text such as
+        "a + 2*b <= 10" or "act == 'relu' or layers < 4". They must be cheap: points that violate one are
         never handed out. For constraints that come out of the evaluation itself, tell an `Outcome`.
     time_limit : float or str
         Time after which to stop, counted from here (or from loading), looked at between evaluations: seconds,
@@ -121,7 +123,8 @@ class Optimizer:
         self._own_time = 0.0
         self._is_broken = False
         self._is_driven = False
-        made = make_strategy(strategy), Constraints(constraints, is_strict=on_error == "raise"), x0
+        self._log = RunLog()
+        made = make_strategy(strategy), Constraints(constraints, space, on_error == "raise"), x0
         self._store = None if store is None else RunStore(check_path("store", store))
         if self._store is None:
             self._run = Run(space, settings, *made)
@@ -184,6 +187,7 @@ class Optimizer:
                 return []
             self._check_whole()
             n = None if n is None else check_integer("n", min(n, self._run.room), high=MAX_ASK)
+            self._log.begin(self._run)
             with self._changing():
                 trials = self._run.ask(n)
                 if self._store is not None:
@@ -215,6 +219,7 @@ class Optimizer:
         """Return why the run is over, or None while it is not. Pending trials may be told afterwards."""
         with self._lock:
             self._run.is_over()
+            self._log.end(self._run)
             return None if self._run.stop is None else self._run.stop.reason
 
     def result(self) -> Result:
@@ -330,6 +335,7 @@ class Optimizer:
             if self._store is not None:
                 self._store.write_loss(trial, reason, worker)
         message = f"the evaluation of trial {trial.id} was lost and is made again: {reason}"
+        self._log.lose(message)
         warnings.warn(message, RuntimeWarning, stacklevel=2)
 
     def _as_told(self, trial: Trial, measurement: Measurement) -> Told:
@@ -344,6 +350,7 @@ class Optimizer:
                 self._write_tell(told, told_at)
             for one in told:
                 self._run.record(one, told_at)
+        self._log.tell(self._run, len(told))
         self._call_callbacks()
 
     def _write_tell(self, told: Sequence[Told], told_at: float) -> None:

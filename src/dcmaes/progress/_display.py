@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Protocol, TextIO
 
 from dcmaes._validation import shown
-from dcmaes.progress._standing import Standing, describe
+from dcmaes.progress._standing import Standing, describe, printable
 
 Observe = Callable[[], Standing]
 
@@ -105,7 +105,7 @@ class LineDisplay:
     def _write(self, line: str) -> None:
         # A reader that has gone (`dcmaes ... 2>&1 | head`) must not take the run with it.
         with contextlib.suppress(BrokenPipeError):
-            print(line, file=self._stream or sys.stderr, flush=True)
+            print(printable(line), file=self._stream or sys.stderr, flush=True)
 
 
 class LiveDisplay:

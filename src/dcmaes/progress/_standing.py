@@ -156,8 +156,20 @@ def describe_point(point: Any, n: int = _N_POINT) -> str:
         text = "  ".join(f"{name}={_describe_value(value)}" for name, value in point.items())
     else:
         text = "  ".join(_describe_value(value) for value in point.tolist())
-    text = "".join(character if character.isprintable() else "?" for character in text)
+    text = printable(text).replace("\n", "\\n")
     return text if len(text) <= n else text[: n - 3] + "..."
+
+
+def printable(text: str) -> str:
+    """Return text that does nothing to a terminal: control characters are spelled out, lines stay.
+
+    >>> printable("a\\x1b[31mb")
+    'a\\\\x1b[31mb'
+    """
+    return "".join(
+        character if character.isprintable() or character == "\n" else repr(character)[1:-1]
+        for character in text.expandtabs()
+    )
 
 
 def estimate_left(standing: Standing, n_before: int, seconds: float, time_limit: float | None) -> float:

@@ -17,6 +17,7 @@ from dcmaes.progress._standing import (
     describe_duration,
     describe_point,
     describe_time,
+    printable,
 )
 
 
@@ -41,7 +42,7 @@ class TerminalSurface:
     def close(self, message: str) -> None:
         """Leave the last one standing, with a message below it."""
         self._live.stop()
-        self._console.print(Text(message), soft_wrap=True)
+        self._console.print(Text(printable(message)), soft_wrap=True)
 
 
 def render(standing: Standing) -> RenderableType:
@@ -58,7 +59,7 @@ def render(standing: Standing) -> RenderableType:
     rows.add_row("search", _search(standing))
     rows.add_row("time", Text(describe_time(standing)))
     if standing.last_failure:
-        first_line = standing.last_failure.splitlines()[0]
+        first_line = printable(standing.last_failure.splitlines()[0])
         rows.add_row("failure", Text(f"the last: {first_line[:200]}", style="yellow"))
     return Group(head, rows)
 

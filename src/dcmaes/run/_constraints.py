@@ -1,4 +1,4 @@
-"""Cheap constraints: callables on the point, looked at before a point is ever handed out."""
+"""Cheap constraints: functions of the point or text, looked at before a point is ever handed out."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from dcmaes._validation import check_callables
+from dcmaes._validation import check_list, shown
 from dcmaes.run._trial import describe, read, thaw
+from dcmaes.space import Space
+from dcmaes.space._expressions import Expression
 
-Constraint = Callable[[Any], Any]
+# A function of the point, or text such as "a + 2*b <= 10".
+Constraint = Callable[[Any], Any] | str
 
 
 class ConstraintError(ValueError):
@@ -22,14 +25,19 @@ class Constraints:
 
     Parameters
     ----------
-    constraints : callable, sequence of callables, or None
-        Each takes a point; a positive value (or True) is a violation.
+    constraints : callable, str, sequence of these, or None
+        Functions that take a point, of which a positive value (or True) is a violation, or conditions as
+        text such as "a + 2*b <= 10".
+    space : Space
+        The variables.
     is_strict : bool
         Whether a constraint that fails raises; otherwise the point counts as excluded, with one warning.
     """
 
-    def __init__(self, constraints: Constraint | Iterable[Constraint] | None, is_strict: bool) -> None:
-        self._constraints = _as_tuple(constraints)
+    def __init__(
+        self, constraints: Constraint | Iterable[Constraint] | None, space: Space, is_strict: bool
+    ) -> None:
+        self._constraints = _as_tuple(constraints, space)
         self._is_strict = is_strict
         self._has_warned = False
         self.smallest_violation = math.inf
@@ -46,7 +54,7 @@ class Constraints:
             self.smallest_violation = min(self.smallest_violation, total)
         return total
 
-    def _evaluate(self, constraint: Constraint, point: Any) -> float:
+    def _evaluate(self, constraint: Callable[[Any], Any], point: Any) -> float:
         error: Exception | None = None
         try:
             reading = read(constraint(thaw(point)))
@@ -65,7 +73,24 @@ class Constraints:
         return math.inf
 
 
-def _as_tuple(constraints: Constraint | Iterable[Constraint] | None) -> tuple[Constraint, ...]:
+def _as_tuple(
+    constraints: Constraint | Iterable[Constraint] | None, space: Space
+) -> tuple[Callable[[Any], Any], ...]:
     if constraints is None:
         return ()
-    return check_callables("constraints", constraints, "take a point")
+    wanted = 'functions of a point or text such as "a + 2*b <= 10"'
+    is_one = isinstance(constraints, str) or callable(constraints)
+    given = [constraints] if is_one else check_list("constraints", constraints, wanted)
+    return tuple(_read(f"constraints[{i}]", one, wanted, space) for i, one in enumerate(given))
+
+
+def _read(name: str, constraint: Any, wanted: str, space: Space) -> Callable[[Any], Any]:
+    if isinstance(constraint, str):
+        try:
+            return Expression(constraint, space)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+    if not callable(constraint):
+        raise TypeError(f"{name}: constraints must be {wanted}, got {shown(constraint)}")
+    function: Callable[[Any], Any] = constraint
+    return function

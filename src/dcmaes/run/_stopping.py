@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 # So many evaluations that fail alike, before any gave a value, are a mistake in the objective.
 N_ALIKE = 10
-_NUMBER = re.compile(r"\d[\w.]*(?:[-+]\d+)?")
+_NUMBER = re.compile(r"[-+]?\d[\w.]*(?:[-+]\d+)?")
 
 
 class StopReason(Enum):
@@ -67,7 +67,7 @@ PASSING = frozenset(
 def are_alike(reasons: Iterable[str | None]) -> bool:
     """Tell whether failures have one reason, apart from the numbers in it.
 
-    >>> are_alike(["no value at 0.25", "no value at 1e-07"]), are_alike(["too small", "too large"])
+    >>> are_alike(["no value at -0.25", "no value at 1e-07"]), are_alike(["too small", "too large"])
     (True, False)
     """
     return len({None if reason is None else _NUMBER.sub("0", reason) for reason in reasons}) == 1

@@ -224,8 +224,10 @@ class Space:
         is_number = not self.is_named and self._variables[index].is_flag
         return [int(value) for value in values] if is_number else values
 
-    def differences(self, other: Space) -> list[str]:
+    def differences(self, other: Space, here: str = "here", there: str = "there") -> list[str]:
         """Return what makes `other` a different space, a sentence for each difference; none if it is equal.
+
+        `here` and `there` are the words for where this space and the other one are.
 
         >>> from dcmaes import Binary, Integer, Space
         >>> Space({"a": Integer(0, 3), "b": Binary()}).differences(Space({"a": Integer(0, 4), "b": Binary()}))
@@ -235,18 +237,18 @@ class Space:
             raise TypeError(f"other must be a Space, got {shown(other)}")
         if self.is_named != other.is_named:
             form = {True: "dicts", False: "arrays"}
-            return [f"points are {form[self.is_named]} here and {form[other.is_named]} there"]
-        here = dict(zip(self.names, self._variables, strict=True))
-        there = dict(zip(other.names, other._variables, strict=True))
-        found = [f"{name!r} is missing there" for name in here if name not in there]
-        found += [f"{name!r} is missing here" for name in there if name not in here]
+            return [f"points are {form[self.is_named]} {here} and {form[other.is_named]} {there}"]
+        own = dict(zip(self.names, self._variables, strict=True))
+        others = dict(zip(other.names, other._variables, strict=True))
+        found = [f"{name!r} is missing {there}" for name in own if name not in others]
+        found += [f"{name!r} is missing {here}" for name in others if name not in own]
         found += [
-            f"{name!r} is {here[name]!r} here and {there[name]!r} there"
-            for name in here
-            if name in there and here[name] != there[name]
+            f"{name!r} is {own[name]!r} {here} and {others[name]!r} {there}"
+            for name in own
+            if name in others and own[name] != others[name]
         ]
         if not found and self.names != other.names:
-            found.append(f"the order of names is {list(self.names)} here and {list(other.names)} there")
+            found.append(f"the order of names is {list(self.names)} {here} and {list(other.names)} {there}")
         return found
 
     def to_dict(self) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def rebuild(
             chosen,
             Settings(**kept, **sittings[0].limits),
             make_strategy(found),
-            Constraints(None, is_strict=False) if constraints is None else constraints,
+            Constraints(None, chosen, is_strict=False) if constraints is None else constraints,
             _starts(identity, chosen, is_total=not is_exact),
         )
         restore(run, reader, reader.snapshot() if has_strategy else None, is_exact=is_exact)
@@ -274,8 +274,8 @@ def _choose_space(path: str, saved: dict[str, Any] | None, given: Space | None) 
             raise ArgumentError(f"the space saved in {path} has choices that are not plain data: pass space=")
         return given
     space = Space.from_dict(saved)
-    if given is not None and (differences := space.differences(given)):
-        raise ArgumentError(f"space differs from the one saved in {path}: {'; '.join(differences)}")
+    if given is not None and (found := given.differences(space, "as given", "in the file")):
+        raise ArgumentError(f"space differs from the one saved in {path}: {'; '.join(found)}")
     return space if given is None else given
 
 

@@ -7,7 +7,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -245,28 +245,55 @@ def _evaluation_row(told: Told, told_at: float) -> EvaluationRow:
 
 
 def _compare(reader: Reader, run: Run) -> None:
-    """Raise ValueError, naming what differs, unless the run is the stored one."""
+    """Raise `OtherRunError`, naming what differs, unless the run is the stored one."""
     then, now = reader.identity(), json.loads(json.dumps(_identity(run)))
-    differences = [
-        f"{name} is {now[name]!r} here and {then[name]!r} there"
+    if _differences(run.space, now, then, "", ""):
+        raise OtherRunError(reader.path, lambda *places: _differences(run.space, now, then, *places))
+
+
+class OtherRunError(ArgumentError):
+    """A store that holds another run than the one to be made.
+
+    Attributes
+    ----------
+    path : Path
+        The store.
+    differences : callable
+        Takes words for where the arguments are and for where the run is, and returns a sentence for each
+        difference.
+    """
+
+    def __init__(self, path: Path, differences: Callable[[str, str], list[str]]) -> None:
+        self.path = path
+        self.differences = differences
+        found = "; ".join(differences("in the arguments", "in the store"))
+        super().__init__(
+            f"the run in the store {str(path)!r} is another one: {found}. "
+            f"Give the arguments of that run (or use dcmaes.resume), or another path for a new run"
+        )
+
+
+def _differences(
+    space: Space, now: dict[str, Any], then: dict[str, Any], given: str, stored: str
+) -> list[str]:
+    """Return what differs between two runs, where `given` and `stored` say which is which."""
+    found = []
+    if then["space"] is not None:
+        found += [f"space: {one}" for one in space.differences(Space.from_dict(then["space"]), given, stored)]
+    found += [
+        f"{name} is {now[name]!r} {given} and {then[name]!r} {stored}"
         for name in ("seed", "direction", "duplicates")
         if now[name] != then[name]
     ]
-    if then["space"] is not None and (found := Space.from_dict(then["space"]).differences(run.space)):
-        differences.insert(0, "space: " + "; ".join(found))
     if now["strategy"] != then["strategy"]:
-        differences.append(f"strategy is {_named(now['strategy'])} here and {_named(then['strategy'])} there")
+        found.append(f"strategy is {_named(now['strategy'])} {given} and {_named(then['strategy'])} {stored}")
     if now["starts"] != then["starts"]:
-        differences.append(
-            f"x0 has {len(now['starts'])} points here, {len(then['starts'])} there, or other values"
-        )
+        n_now, n_then = len(now["starts"]), len(then["starts"])
+        found.append(f"x0 has {n_now} points {given} and {n_then} {stored}{', others' * (n_now == n_then)}")
     if now["has_constraints"] != then["has_constraints"]:
-        differences.append("constraints are given here or there, not both")
-    if differences:
-        raise ArgumentError(
-            f"the run in the store {str(reader.path)!r} is another one: {'; '.join(differences)}. "
-            f"Give the arguments of that run (or use dcmaes.resume), or another path for a new run"
-        )
+        has, has_not = (given, stored) if now["has_constraints"] else (stored, given)
+        found.append(f"there are constraints {has} and none {has_not}")
+    return found
 
 
 def _plain(reading: Reading) -> list[float | str | None]:

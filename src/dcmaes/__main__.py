@@ -1,4 +1,4 @@
-"""``python -m dcmaes.cli``, where the script is not on the path."""
+"""``python -m dcmaes`` does what the command ``dcmaes`` does."""
 
 from dcmaes.cli import main
 

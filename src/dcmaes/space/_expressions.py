@@ -8,6 +8,10 @@ import operator
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
+from dcmaes._validation import shown
+from dcmaes.space._layouts import suggestion
+from dcmaes.space._space import Space
+
 Number = Callable[[Mapping[str, Any]], Any]
 Violation = Callable[[Mapping[str, Any]], float]
 
@@ -41,21 +45,39 @@ class Expression:
     variables, ``+ - * / // % **``, ``abs``, ``min``, ``max``, comparisons, ``and``, ``or`` and ``not`` are
     all there is.
 
-    >>> constraint = Expression("a + 2*b <= 10", ["a", "b"])
+    Parameters
+    ----------
+    text : str
+        The condition.
+    space : Space
+        The variables; they must have names.
+
+    Examples
+    --------
+    >>> import dcmaes as dc
+    >>> space = dc.Space({"a": dc.Integer(0, 9), "b": dc.Integer(0, 9)})
+    >>> constraint = Expression("a + 2*b <= 10", space)
     >>> constraint({"a": 4, "b": 5}), constraint({"a": 0, "b": 5})
     (4.0, 0.0)
     """
 
-    def __init__(self, text: str, names: Collection[str]) -> None:
+    def __init__(self, text: str, space: Space) -> None:
         self.text = text
         self.__name__ = repr(text)
+        if not space.is_named:
+            raise ValueError(
+                f"{shown(text)} needs variables with names; for points that are arrays, give a function"
+            )
         if len(text) > _MAX_LENGTH:
             raise ValueError(f"a constraint may have {_MAX_LENGTH} characters, got {len(text)}")
         try:
             tree = ast.parse(text.strip(), mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            raise ValueError(f"{text!r} is no expression: {error}") from None
-        self._violation = _Reader(text, names).condition(tree, is_negated=False)
+            names = [str(name) for name in space.names]
+            self._violation = _Reader(text, names).condition(tree, is_negated=False)
+        except RecursionError:
+            raise ValueError(f"{shown(text)} is nested too deeply") from None
+        except (SyntaxError, MemoryError) as error:
+            raise ValueError(f"{shown(text)} is no expression: {error}") from None
 
     def __call__(self, point: Mapping[str, Any]) -> float:
         """Return the violation at a point."""
@@ -116,8 +138,6 @@ class _Reader:
         if name in ("true", "false"):
             return lambda p: name == "true"
         if name not in self._names:
-            from dcmaes.space._layouts import suggestion
-
             known = ", ".join(self._names)
             hint = suggestion(name, self._names)
             raise ValueError(f"{self._text!r} has the unknown name {name!r} (variables: {known}){hint}")

@@ -1,10 +1,16 @@
-"""Where the keys of a TOML file are, so that an error can name the line."""
+"""TOML tables that know where their keys are, so that every error can name key and line."""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from dcmaes.cli._errors import SpecError
+from dcmaes.space._layouts import suggestion
 
 Key = tuple[str | int, ...]
 
@@ -14,6 +20,7 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _QUOTED = re.compile(r'"(?:\\.|[^"\\\n])*"|' + r"'[^'\n]*'")
 _LONG_STRING = re.compile(r'"""(?:\\.|[^\\])*?"""{1,3}|' + r"'''.*?'''{1,3}", re.DOTALL)
 _SCALAR = re.compile(r"[^,\]}#\n]*")
+_PLACE = re.compile(r"at line (\d+)")
 
 
 def key_lines(text: str) -> dict[Key, int]:
@@ -44,6 +51,7 @@ class _Walk:
     def __init__(self, text: str) -> None:
         self.lines: dict[Key, int] = {}
         self._text = text
+        self._ends = [found.start() for found in re.finditer("\n", text)]
         self._at = 0
         self._n_tables: dict[Key, int] = {}
         self._walk()
@@ -152,7 +160,7 @@ class _Walk:
             self.lines.setdefault(path[:n], line)
 
     def _line(self) -> int:
-        return self._text.count("\n", 0, self._at) + 1
+        return bisect_left(self._ends, self._at) + 1
 
     def _peek(self) -> str:
         return self._text[self._at : self._at + 1]
@@ -161,3 +169,85 @@ class _Walk:
         found = pattern.match(self._text, self._at)
         if found is not None:
             self._at = found.end()
+
+
+T = TypeVar("T")
+
+
+class Table:
+    """The content of a file: every error in it names key and line.
+
+    Attributes
+    ----------
+    data : mapping
+        The content, under the present names of its keys.
+    path : Path
+        Where the file is.
+    warnings : list of str
+        What is not wrong, but may not be meant.
+
+    Examples
+    --------
+    >>> table = Table.parse('budget = "many"', Path("tune.toml"))
+    >>> table.get("budget", lambda name, value: int(value))
+    Traceback (most recent call last):
+    dcmaes.cli._errors.SpecError: tune.toml:1: budget: invalid literal for int() with base 10: 'many'
+    """
+
+    def __init__(self, data: Mapping[str, Any], lines: Mapping[Key, int], path: Path) -> None:
+        self.data = dict(data)
+        self.path = path
+        self.warnings: list[str] = []
+        self._lines = lines
+
+    @staticmethod
+    def parse(text: str, path: Path) -> Table:
+        """Return the table that `text` describes, or raise `SpecError` if it is no TOML."""
+        try:
+            return Table(tomllib.loads(text), key_lines(text), path)
+        except tomllib.TOMLDecodeError as error:
+            place = _PLACE.search(str(error))
+            line = None if place is None else int(place[1])
+            raise SpecError(f"no valid TOML: {error}", path, line=line) from None
+        except ValueError:
+            raise SpecError("a number in it has more digits than can be read", path) from None
+        except RecursionError:
+            raise SpecError("is nested too deeply", path) from None
+
+    def rename(self, old: str, new: str) -> None:
+        """Take a key that had another name once for the one that it is now."""
+        if old not in self.data:
+            return
+        if new in self.data:
+            raise self.error(f"{old} is an old name of {new}: say it once", old)
+        warning = self.error(f"{old} is now called {new}; the old name will stop working", old)
+        self.warnings.append(str(warning))
+        self.data[new] = self.data.pop(old)
+        moved = {(new, *key[1:]): line for key, line in self._lines.items() if key[0] == old}
+        self._lines = {**self._lines, **moved}
+
+    def error(self, message: str, *key: str | int) -> SpecError:
+        """Return the error that says what is wrong at a key."""
+        return SpecError(message, self.path, key, find_line(self._lines, key))
+
+    def attempt(self, key: tuple[str | int, ...], action: Callable[..., T], *arguments: Any) -> T:
+        """Return what `action` returns for the arguments; what it raises is an error at `key`."""
+        try:
+            return action(*arguments)
+        except (TypeError, ValueError) as error:
+            raise self.error(str(error), *key) from None
+
+    def get(self, key: str, check: Callable[[str, Any], T], default: Any = None) -> Any:
+        """Return the checked value of a key at the top, or the default where it is missing."""
+        if key not in self.data:
+            return default
+        return self.attempt((key,), check, key, self.data[key])
+
+    def check_keys(self, known: Collection[str], command_keys: Collection[str] = ()) -> None:
+        """Raise for a key that means nothing here."""
+        for key in self.data:
+            if key in known:
+                continue
+            if key in command_keys:
+                raise self.error(f"{key!r} goes with command, not with objective", key)
+            raise self.error(f"{key!r} is not a key of a specification{suggestion(key, known)}", key)
