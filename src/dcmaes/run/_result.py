@@ -89,7 +89,7 @@ class Result:
     stop_reason : StopReason or None
         Why the run stopped; None while it is running.
     message : str
-        The same in one line, with the number that fired.
+        The same in one line, with the number that triggered it.
     history : History
         Every evaluation.
     strategy : str
@@ -105,7 +105,7 @@ class Result:
     optimizer_time : float
         Seconds spent choosing points and learning from values.
     noise : Noise or None
-        With `duplicates="reevaluate"`, how noisy the objective is, and how sure `fun` is.
+        With `duplicates="reevaluate"`, the noise of the objective and the error of `fun`.
 
     Examples
     --------

@@ -221,7 +221,7 @@ class Ordinal(_Listed):
     Parameters
     ----------
     values : sequence
-        The values in their order; neighbours count as equally far apart. Points have the very objects given.
+        The values in their order; neighbours count as equally far apart. Points contain these objects.
 
     Examples
     --------
@@ -253,7 +253,7 @@ class Categorical(_Listed):
     Parameters
     ----------
     choices : sequence
-        Any objects; points have the very objects given. Choices are the same if they are equal and of the
+        Any objects; points contain these objects themselves. Choices are the same if they are equal and of the
         same type: 1, True, 1.0 and "1" are four choices; objects without a hash are compared by identity.
 
     Examples

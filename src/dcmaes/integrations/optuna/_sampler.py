@@ -75,7 +75,7 @@ class DcmaesSampler(BaseSampler):
         Whether to warn, once for each parameter, when a parameter is sampled independently though trials are
         complete.
     budget : int
-        How many trials the strategy should reckon with.
+        The number of trials that the strategy should plan for.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from dcmaes.optimizer import Interaction, Optimizer
 class DiscreteSearchCV(BaseSearchCV):  # type: ignore[misc]
     """Search hyperparameters by cross-validation, learning from every score which combinations are good.
 
-    It takes the place of `RandomizedSearchCV`: the same arguments but for `param_space`, the same attributes.
+    A replacement for `RandomizedSearchCV`: the same arguments except for `param_space`, the same attributes.
     Candidates come in generations; the fits of one generation run in parallel (`n_jobs`), and the outcome
     does not depend on how many do.
 

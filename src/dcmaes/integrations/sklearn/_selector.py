@@ -26,7 +26,7 @@ _MAD_TO_DEVIATION = 1.4826
 
 
 class RedundantPair(NamedTuple):
-    """Two features that stand in for each other: having both is worth less than the sum of having each.
+    """Two interchangeable features: having both is worth less than the sum of having each.
 
     >>> first, second, strength = RedundantPair("height", "height_in_inches", 0.03)
     """
@@ -39,9 +39,9 @@ class RedundantPair(NamedTuple):
 class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Select features by the cross-validated score of a model on subsets of them.
 
-    Each feature is a binary variable, and a strategy searches the subsets: it looks at features together,
+    Each feature is a binary variable, and a strategy searches over subsets. It considers features jointly,
     where recursive and sequential selection add or drop one at a time, and so finds features that are only
-    good together and drops those that stand in for each other.
+    useful together and drops those that are interchangeable.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type
     min_features : int
         Fewest features to select.
     penalty : float
-        What a feature must be worth: the score is lowered by this much for each one selected.
+        The cost of a feature: the score is lowered by this much for each one selected.
     strategy : str or strategy
         "auto", the name of another strategy, or an object that follows the strategy protocol.
     scoring : str, callable or None
@@ -77,14 +77,14 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type
     best_score_ : float
         Mean cross-validated score with these features, without the penalty.
     scores_ : array of shape (n_subsets,)
-        Score of every subset, in the order in which they were looked at.
+        Score of every subset, in the order of evaluation.
     supports_ : bool array of shape (n_subsets, n_features)
         Those subsets.
     couplings_ : array of shape (n_features, n_features)
         How the score depends on pairs of features in {-1,+1}: positive if they are better together, negative
-        if one stands in for the other.
+        if one can replace the other.
     redundant_pairs_ : list of RedundantPair
-        Pairs that stand in for each other, strongest first, of those that stand out.
+        Interchangeable pairs that are significant, strongest first.
 
     Examples
     --------
