@@ -253,7 +253,7 @@ class Categorical(_Listed):
     Parameters
     ----------
     choices : sequence
-        Any objects; points contain these objects themselves. Choices are the same if they are equal and of the
+        Any objects; points contain the objects themselves. Choices are the same if they are equal and of the
         same type: 1, True, 1.0 and "1" are four choices; objects without a hash are compared by identity.
 
     Examples
