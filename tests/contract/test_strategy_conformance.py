@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dcmaes.space import LATTICE
-from dcmaes.strategies import make_strategy, strategy_names
+from dcmaes.strategies import Paper, make_strategy, strategy_names
+from dcmaes.strategies.paper._law_update import MOST_STATES
 from dcmaes.testing import StrategyConformance
 
 
@@ -45,6 +46,14 @@ class TestPaper(StrategyConformance):
 
     def supports(self, space):
         return bool((space.sites.kind == LATTICE).all())
+
+
+class TestPaperByLikelihood(TestPaper):
+    def make_strategy(self):
+        return Paper(update="likelihood")
+
+    def supports(self, space):
+        return super().supports(space) and bool((space.sites.n_states <= MOST_STATES).all())
 
 
 def test_every_registered_strategy_is_tested():

@@ -14,6 +14,12 @@ def test_the_table_is_the_measured_one():
     assert f"\n\n{measured}\n" in GUIDE.read_text()
 
 
+def test_the_table_of_updates_is_the_measured_one():
+    measured = (ROOT / "benchmarks" / "results" / "paper_update.txt").read_text()
+    assert measured.count("\n") == 2 + 6 * 4
+    assert f"\n\n{measured}\n" in GUIDE.read_text()
+
+
 def test_the_example_runs():
     outcome = doctest.testfile(str(GUIDE), module_relative=False)
     assert (outcome.failed, outcome.attempted) == (0, 4)

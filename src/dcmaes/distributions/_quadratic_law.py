@@ -15,7 +15,7 @@ from dcmaes._validation import FloatArray, IntArray, check_generator, check_inte
 from dcmaes.distributions._annealing import AnnealedPopulation, anneal
 from dcmaes.distributions._elimination import Elimination, log_marginal_weights, plan_elimination
 from dcmaes.distributions._exponential_family import Normalised, normalise
-from dcmaes.distributions._heat_bath import HeatBathRun, HeatBathSettings, run_heat_bath
+from dcmaes.distributions._heat_bath import HeatBathRun, HeatBathSettings, redraw, run_heat_bath
 from dcmaes.distributions._lattice_law import LatticeLaw, check_conditions
 from dcmaes.distributions._lattice_table import MAX_CELLS, table_law
 from dcmaes.distributions._law import ExponentialLaw
@@ -281,6 +281,13 @@ class QuadraticLaw(LatticeLaw, ExponentialLaw):
         settings = HeatBathSettings(n_chains, burn_in, thinning)
         start = anneal(self._exponent, settings.n_chains, check_generator("rng", rng)).states
         return run_heat_bath(self._exponent, size, settings, rng, start)
+
+    def continue_chains(self, states: FloatArray, n_sweeps: int, rng: np.random.Generator) -> FloatArray:
+        """Return states (k, n_chains) after so many sweeps of the heat bath."""
+        result = np.array(states, dtype=np.float64)
+        for _ in range(n_sweeps):
+            redraw(result, self._exponent, rng)
+        return result
 
     def sample(
         self,

@@ -8,12 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from dcmaes._validation import FloatArray, check_integer, check_number
-from dcmaes.distributions import CenteredBinomial
+from dcmaes._validation import FloatArray, check_choice, check_integer, check_number
+from dcmaes.distributions import CenteredBinomial, LatticeGaussian
 from dcmaes.space import Sites
 from dcmaes.strategies._codec import decode, encode
 from dcmaes.strategies._protocol import Evaluations, Known, Summary
 from dcmaes.strategies.paper._constants import default_population_size
+from dcmaes.strategies.paper._law_update import (
+    LawState,
+    advance_law,
+    law_convergence,
+    law_interactions,
+    sample_law,
+    start_law,
+    summarise_law,
+)
 from dcmaes.strategies.paper._state import PaperState
 from dcmaes.strategies.paper._steps import LARGEST_SUM
 from dcmaes.strategies.paper._update import advance
@@ -29,7 +38,7 @@ class Paper:
     Parameters
     ----------
     population_size : int, optional
-        Points in a generation; by default 4 + 3 log d.
+        Points in a generation; by default 4 + 3 log d, and four times that with update="likelihood".
     step_size : float, optional
         Initial sigma, in states; by default the largest that has an effect, sqrt(n)/2 for the widest
         variable, n being its number of states less one.
@@ -37,6 +46,11 @@ class Paper:
         The run is over when the mean moves by less than this, in states (the paper's epsilon).
     round_mean : bool
         Whether the mean is rounded to a point. The paper does not say; it returns the mean as a solution.
+    update : "printed" or "likelihood"
+        "printed" is the algorithm as it stands. "likelihood" takes the paper at its word that the update is
+        one of maximum likelihood: the search distribution is the `LatticeGaussian` law itself, moved towards
+        the better half of each population within a trust region; `tolerance` and `round_mean` have no part in
+        it.
 
     Examples
     --------
@@ -54,6 +68,7 @@ class Paper:
         step_size: float | None = None,
         tolerance: float = 1e-6,
         round_mean: bool = False,
+        update: str = "printed",
     ) -> None:
         if population_size is not None:
             population_size = check_integer("population_size", population_size, low=2)
@@ -65,6 +80,7 @@ class Paper:
         self.step_size = step_size
         self.tolerance = check_number("tolerance", tolerance, low=0.0)
         self.round_mean = round_mean
+        self.update_rule = check_choice("update", update, ("printed", "likelihood"))
 
     def __repr__(self) -> str:
         return f"Paper({', '.join(f'{name}={value!r}' for name, value in self.options().items())})"
@@ -76,9 +92,13 @@ class Paper:
 
     def options(self) -> Mapping[str, Any]:
         """Return the options as plain data."""
-        return dict(vars(self))
+        options = dict(vars(self))
+        options["update"] = options.pop("update_rule")
+        return options
 
-    def init(self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator) -> PaperState:
+    def init(
+        self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator
+    ) -> PaperState | LawState:
         """Return the first state: around the best starting point, or the middle of the space."""
         for i in np.flatnonzero(~sites.is_lattice)[:1]:
             kind = "categorical" if sites.is_category[i] else "continuous"
@@ -89,6 +109,10 @@ class Paper:
         free = sites.n_states > 1
         trials = sites.n_states[free] - 1
         k = len(trials)
+        if self.update_rule == "likelihood":
+            centre = start.x[start.order()[0]][free] if len(start) else None
+            size = self.population_size or 4 * default_population_size(k)
+            return start_law(sites, size, centre, self.step_size, rng)
         mean = start.x[start.order()[0]][free] if len(start) else trials / 2
         return PaperState(
             sites=sites,
@@ -103,12 +127,16 @@ class Paper:
             waiting=Evaluations.empty(sites.dimension),
         )
 
-    def batch_size(self, state: PaperState) -> int:
+    def batch_size(self, state: PaperState | LawState) -> int:
         """Return how many results the next generation still waits for."""
         return state.population_size - len(state.waiting)
 
-    def sample(self, state: PaperState, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
+    def sample(
+        self, state: PaperState | LawState, n: int, rng: np.random.Generator, known: Known
+    ) -> FloatArray:
         """Return `n` coded points, m + B(sigma^2 C) modulo the number of states, shape (n, d)."""
+        if isinstance(state, LawState):
+            return sample_law(state, n, rng, known)
         x = np.zeros((n, state.sites.dimension))
         if state.free.size:
             steps = state.steps
@@ -117,18 +145,24 @@ class Paper:
             x[:, state.free] = rounded % state.sites.n_states[state.free]  # (A1)
         return x
 
-    def update(self, state: PaperState, told: Evaluations) -> PaperState:
+    def update(self, state: PaperState | LawState, told: Evaluations) -> PaperState | LawState:
         """Return the state after as many generations as the results now told complete."""
         waiting = Evaluations.join(state.waiting, told)
         size = state.population_size
         while len(waiting) >= size:
             generation = waiting.take(slice(size))
-            state = advance(state, generation.x[generation.order()], round_mean=self.round_mean)
+            x = generation.x[generation.order()]
+            if isinstance(state, LawState):
+                state = advance_law(state, x)
+            else:
+                state = advance(state, x, round_mean=self.round_mean)
             waiting = waiting.take(slice(size, None))
         return replace(state, waiting=waiting)
 
-    def convergence(self, state: PaperState) -> str | None:
+    def convergence(self, state: PaperState | LawState) -> str | None:
         """Return that the mean has stopped moving, or None: the paper's rule (A12)."""
+        if isinstance(state, LawState):
+            return law_convergence(state)
         if state.mean_step >= self.tolerance:
             return None
         return (
@@ -136,12 +170,14 @@ class Paper:
             f"less than {self.tolerance:g}"
         )
 
-    def restart(self, state: PaperState, rng: np.random.Generator) -> PaperState | None:
+    def restart(self, state: PaperState | LawState, rng: np.random.Generator) -> PaperState | LawState | None:
         """Return None: the paper has no restarts."""
         return None
 
-    def summary(self, state: PaperState) -> Summary:
+    def summary(self, state: PaperState | LawState) -> Summary:
         """Return the present search distribution as drawn; only probabilities include wrapping."""
+        if isinstance(state, LawState):
+            return summarise_law(state)
         sites, free, steps = state.sites, state.free, state.steps
         d = sites.dimension
         mean, deviation = np.zeros(d), np.zeros(d)
@@ -158,8 +194,10 @@ class Paper:
         correlation[np.ix_(free, free)] = _correlation(steps.delivered, drawn)
         return Summary(u, deviation, tuple(probabilities), correlation, float(np.sqrt((deviation**2).mean())))
 
-    def interactions(self, state: PaperState) -> FloatArray:
+    def interactions(self, state: PaperState | LawState) -> FloatArray:
         """Return absolute partial correlations, the entries of the inverse of C scaled, shape (d, d)."""
+        if isinstance(state, LawState):
+            return law_interactions(state)
         strength = np.zeros((state.sites.dimension, state.sites.dimension))
         if state.free.size:
             # A little of the identity keeps directions that were never explored from dominating the inverse.
@@ -170,13 +208,19 @@ class Paper:
         np.fill_diagonal(strength, 0.0)
         return strength
 
-    def state_to_dict(self, state: PaperState) -> dict[str, Any]:
+    def law(self, state: PaperState | LawState) -> LatticeGaussian | None:
+        """Return the search distribution with update="likelihood"; the printed one keeps no law."""
+        return state.law if isinstance(state, LawState) and state.free.size else None
+
+    def state_to_dict(self, state: PaperState | LawState) -> dict[str, Any]:
         """Return the state as plain data."""
         data: dict[str, Any] = encode(state)
         return data
 
-    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> PaperState:
+    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> PaperState | LawState:
         """Return the state that `state_to_dict` described."""
+        if self.update_rule == "likelihood":
+            return decode(LawState, data, sites)
         return decode(PaperState, data, sites)
 
 
