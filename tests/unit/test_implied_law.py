@@ -56,7 +56,12 @@ def test_the_exponent_is_the_energy_over_the_temperature():
 
 @pytest.mark.parametrize(
     "variable",
-    [dc.Float(0, 1), dc.Categorical(["a", "b", "c"]), dc.Integer(0, 11, periodic=True), dc.Integer(1, 1000, log=True)],
+    [
+        dc.Float(0, 1),
+        dc.Categorical(["a", "b", "c"]),
+        dc.Integer(0, 11, periodic=True),
+        dc.Integer(1, 1000, log=True),
+    ],
 )
 def test_what_is_no_quadratic_function_on_a_lattice_has_no_law(variable):
     space = dc.Space({"n": dc.Integer(0, 9), "other": variable})

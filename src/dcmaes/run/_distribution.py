@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dcmaes._validation import FloatArray, readonly
 from dcmaes.space import Space, Variable
 from dcmaes.strategies import Summary
+
+if TYPE_CHECKING:
+    from dcmaes.distributions import LatticeGaussian
 
 
 class Distribution:
@@ -30,11 +35,32 @@ class Distribution:
     (('relu', 0.5), ('gelu', 0.5))
     """
 
-    def __init__(self, space: Space, summary: Summary) -> None:
+    def __init__(
+        self, space: Space, summary: Summary, law: Callable[[], LatticeGaussian | None] = lambda: None
+    ) -> None:
         self._space = space
         self._summary = summary
+        self._law = law
         self.names: tuple[str | int, ...] = space.names
         self.step_size = summary.step_size
+
+    @cached_property
+    def law(self) -> LatticeGaussian | None:
+        """The strategy's model of good points as a law of `dcmaes.distributions`; None if it keeps none.
+
+        On the states 0, 1, ... of the variables with more than one value, in their order. For `ising` and
+        `auto` it is P(x) ~ exp(-e(x) / T): e is the function that the regression expects, up to order two,
+        and T a temperature at which the law is about as wide as the last points evaluated. Its couplings are
+        those behind `interactions()`. None with continuous or periodic variables, with choices among three or
+        more, and with uneven steps.
+
+        >>> import dcmaes as dc
+        >>> result = dc.minimize(lambda x: x.sum() - 3 * x[0] * x[1], dc.Space.binary(6), budget=40, seed=0)
+        >>> law = result.distribution.law
+        >>> law.sample(2, np.random.default_rng(0)).shape, bool(law.quadratic[0, 1] > 0)
+        ((2, 6), True)
+        """
+        return self._law()
 
     @property
     def means(self) -> dict[str | int, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,10 @@ from dcmaes.run._run import Run
 from dcmaes.run._settings import Settings
 from dcmaes.run._stopping import StopReason
 from dcmaes.space import Space
-from dcmaes.strategies import Explaining, Strategy
+from dcmaes.strategies import Explaining, Modelling, Strategy
+
+if TYPE_CHECKING:
+    from dcmaes.distributions import LatticeGaussian
 
 # So many of the strongest pairs are tested, on so many of the last evaluations.
 _MOST_TESTED = 2000
@@ -139,7 +142,13 @@ class Result:
     def distribution(self) -> Distribution:
         """The last search distribution: means, marginals, correlations."""
         with single_thread():
-            return Distribution(self._space, self._strategy.summary(self._state))
+            return Distribution(self._space, self._strategy.summary(self._state), self._law)
+
+    def _law(self) -> LatticeGaussian | None:
+        if not isinstance(self._strategy, Modelling):
+            return None
+        with single_thread():
+            return self._strategy.law(self._state)
 
     def interactions(self) -> list[Interaction]:
         """Return the pairs of variables that interact, strongest first; pairs of strength 0 are left out.

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dcmaes.strategies._protocol import Evaluations, Explaining, Known, Remembering, Strategy, Summary
+from dcmaes.strategies._protocol import (
+    Evaluations,
+    Explaining,
+    Known,
+    Modelling,
+    Remembering,
+    Strategy,
+    Summary,
+)
 from dcmaes.strategies._registry import is_registered, make_strategy, strategy_class, strategy_names
 
 if TYPE_CHECKING:
@@ -23,6 +31,7 @@ __all__ = [
     "IsingSearch",
     "Known",
     "Mixing",
+    "Modelling",
     "Paper",
     "RandomSearch",
     "Remembering",

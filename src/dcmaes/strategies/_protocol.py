@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.space import Sites
+
+if TYPE_CHECKING:
+    from dcmaes.distributions import LatticeGaussian
 
 State = TypeVar("State")
 
@@ -173,6 +176,18 @@ class Explaining(Protocol):
 
     def explained_pairs(self, state: Any) -> NDArray[np.bool_]:
         """Tell which pairs of sites are known to interact, symmetric, shape (d, d)."""
+
+
+@runtime_checkable
+class Modelling(Protocol):
+    """A strategy whose model of good points is a law of `dcmaes.distributions`.
+
+    Any strategy may have this method in addition to those of `Strategy`; `result.distribution.law` is what it
+    returns.
+    """
+
+    def law(self, state: Any) -> LatticeGaussian | None:
+        """Return the law on the sites with more than one state, in their order; None where there is none."""
 
 
 class Strategy(Protocol[State]):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, check_choice
+from dcmaes.distributions import LatticeGaussian
 from dcmaes.space import Sites
 from dcmaes.strategies._choices import is_choice
 from dcmaes.strategies._codec import decode, encode
@@ -230,6 +231,10 @@ class Auto:
         if state.sparse is not None and state.sparse.function is not None:
             return self._sparse.interactions(state.sparse)
         return self._model.interactions(self._handed_over(state).model)
+
+    def law(self, state: AutoState) -> LatticeGaussian | None:
+        """Return the law that the regression on all evaluations implies; None if it is not quadratic."""
+        return self._model.law(self._handed_over(state).model)
 
     def explained_pairs(self, state: AutoState) -> NDArray[np.bool_]:
         """Tell which pairs of sites interact in the function that explains all values, shape (d, d)."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dcmaes._validation import FloatArray, check_integer
+from dcmaes.distributions import LatticeGaussian
 from dcmaes.models import FIRST_SCALES
 from dcmaes.space import Sites
 from dcmaes.strategies._codec import decode, encode
@@ -24,6 +25,7 @@ from dcmaes.strategies.ising._constants import (
     SMALLEST_REACH,
     SMALLEST_WINDOW,
 )
+from dcmaes.strategies.ising._law import implied_law
 from dcmaes.strategies.ising._memory import remembered
 from dcmaes.strategies.ising._plateau import Blame
 from dcmaes.strategies.ising._proposals import propose
@@ -161,6 +163,10 @@ class IsingSearch:
                 np.maximum.at(strength, np.ix_(site, site), np.abs(coupling[0]))
         # Rounding may differ between the two triangles.
         return np.maximum(strength, strength.T)
+
+    def law(self, state: IsingState) -> LatticeGaussian | None:
+        """Return the law that the regression implies: energy over temperature; None if there is none."""
+        return implied_law(state)
 
     def state_to_dict(self, state: IsingState) -> dict[str, Any]:
         """Return the state as plain data."""
