@@ -90,6 +90,7 @@ def test_formulas_render_in_a_browser_without_a_network(site):
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium)
         page = browser.new_context(viewport={"width": 1300, "height": 900}, offline=True).new_page()
+        page.set_default_timeout(300_000)  # a busy machine needs minutes for hundreds of formulas
         page.goto((site / "maths.html").as_uri())
         page.wait_for_function("window.MathJax?.startup?.promise")
         page.evaluate("MathJax.startup.promise")
