@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -18,7 +18,7 @@ from dcmaes.optimizer._logging import RunLog
 from dcmaes.run._constraints import Constraint, Constraints
 from dcmaes.run._history import History, Record
 from dcmaes.run._result import Result, result_of
-from dcmaes.run._run import Run, Told
+from dcmaes.run._run import Run
 from dcmaes.run._settings import LIMITS, Settings, choose_seed
 from dcmaes.run._stopping import StopReason
 from dcmaes.run._trial import Measurement, Trial
@@ -316,13 +316,13 @@ class Optimizer:
     def _tell_measured(self, trial: Trial, measurement: Measurement) -> None:
         """Tell what an evaluator found."""
         with self._lock:
-            self._record([self._as_told(trial, measurement)])
+            self._record({trial.id: measurement})
 
     def _keep(self, trial: Trial, measurement: Measurement) -> None:
         """Write what an evaluator found to the store, if there is one, to be told later."""
         with self._lock:
             if self._store is not None:
-                self._store.keep(self._as_told(trial, measurement))
+                self._store.keep(trial.id, measurement)
 
     def _kept(self) -> dict[Trial, Measurement]:
         """Return what was kept in the store and never told."""
@@ -338,22 +338,18 @@ class Optimizer:
         self._log.lose(message)
         warnings.warn(message, RuntimeWarning, stacklevel=2)
 
-    def _as_told(self, trial: Trial, measurement: Measurement) -> Told:
-        reading, seconds, worker, started_at = measurement
-        return Told(self._run.knowledge.outstanding[trial.id], reading, seconds, worker, started_at)
-
-    def _record(self, told: Sequence[Told]) -> None:
+    def _record(self, told: Mapping[int, Measurement]) -> None:
         """Write what was told to the store, then let it count."""
         told_at = self._run.elapsed
         with self._changing():
             if self._store is not None:
                 self._write_tell(told, told_at)
-            for one in told:
-                self._run.record(one, told_at)
+            for trial_id, measurement in told.items():
+                self._run.record(trial_id, measurement, told_at)
         self._log.tell(self._run, len(told))
         self._call_callbacks()
 
-    def _write_tell(self, told: Sequence[Told], told_at: float) -> None:
+    def _write_tell(self, told: Mapping[int, Measurement], told_at: float) -> None:
         """Write what was told; if that cannot be, nothing has changed."""
         try:
             self._store.write_tell(told, told_at)  # type: ignore[union-attr]

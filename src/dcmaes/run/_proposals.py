@@ -38,13 +38,6 @@ class Candidate(NamedTuple):
     point: Any
 
 
-class _Worth(NamedTuple):
-    """What is known of a point without evaluating it."""
-
-    value: float
-    violation: float
-
-
 class _Tally(NamedTuple):
     """What became of coded points that were looked at; those excluded before do not count as `n_excluded`."""
 
@@ -138,10 +131,10 @@ class Proposer:
                     taken.add(key)
                     found.append(Candidate(row, key, points[i]))
                     continue
-                worth = _Worth(math.nan, violation)
+                worth = (math.nan, violation)
             n_excluded += not is_repeat
             if is_draw:
-                self._search.learn(row, worth.value, worth.violation, is_repeat)
+                self._search.learn(row, *worth, is_repeat)
         return _Tally(n_seen, len(found) - n_before, n_excluded)
 
     def _violation(self, key: bytes, point: Any) -> float:
@@ -154,13 +147,14 @@ class Proposer:
             self._knowledge.exclude(key, violation)
         return violation
 
-    def _recall(self, key: bytes) -> _Worth | None:
+    def _recall(self, key: bytes) -> tuple[float, float] | None:
+        """Return value and violation of a point that is known, or None."""
         if self._skips_known:
             worth = self._knowledge.archive.worth(key)
             if worth is not None:
-                return _Worth(*worth)
+                return worth
         violation = self._knowledge.excluded.get(key)
-        return None if violation is None else _Worth(math.nan, violation)
+        return None if violation is None else (math.nan, violation)
 
     def _look_elsewhere(self, n: int, found: list[Candidate], is_late: Callable[[], bool]) -> None:
         """Add new points to `found`, until it has `n`, without asking the strategy."""

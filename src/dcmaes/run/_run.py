@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,21 +22,11 @@ from dcmaes.run._search import Search
 from dcmaes.run._settings import Settings
 from dcmaes.run._start import read_start
 from dcmaes.run._stopping import N_ALIKE, PASSING, Stop, StopReason, are_alike
-from dcmaes.run._trial import Reading, Trial, freeze, read
+from dcmaes.run._trial import Measurement, Reading, Trial, freeze, read
 from dcmaes.space import Space
 from dcmaes.strategies import Evaluations, Strategy
 
 _WANTED_TRIALS = "a Trial that ask returned, or several of them"
-
-
-class Told(NamedTuple):
-    """The result of one pending trial; `started_at` is in seconds since 1970."""
-
-    out: Outstanding
-    reading: Reading
-    seconds: float
-    worker: str | None = None
-    started_at: float = math.nan
 
 
 class Run:
@@ -115,27 +105,27 @@ class Run:
             self._give_up()
         return trials
 
-    def match(self, trials: Trial | Sequence[Trial], values: Any, seconds: Any) -> list[Told]:
-        """Return what is told of each trial, or raise before anything has changed."""
+    def match(self, trials: Trial | Sequence[Trial], values: Any, seconds: Any) -> dict[int, Measurement]:
+        """Return what is told of each trial, by its id, or raise before anything has changed."""
         if isinstance(trials, Trial):
             spent = math.nan if seconds is None else _check_seconds(seconds)
-            return [Told(self._find_out(trials), read(values), spent)]
-        outs = [self._find_out(trial) for trial in check_list("trials", trials, _WANTED_TRIALS)]
-        if len({out.trial.id for out in outs}) < len(outs):
+            return {self._check_pending(trials): Measurement(read(values), spent)}
+        ids = [self._check_pending(trial) for trial in check_list("trials", trials, _WANTED_TRIALS)]
+        if len(set(ids)) < len(ids):
             raise ValueError("trials must be different from each other, got one of them twice")
-        readings = [read(value) for value in _as_list("values", values, len(outs))]
+        readings = [read(value) for value in _as_list("values", values, len(ids))]
         if seconds is None:
-            return [Told(out, reading, math.nan) for out, reading in zip(outs, readings, strict=True)]
-        times = [_check_seconds(spent) for spent in _as_list("seconds", seconds, len(outs))]
-        return [Told(*told) for told in zip(outs, readings, times, strict=True)]
+            return dict(zip(ids, map(Measurement, readings), strict=True))
+        times = [_check_seconds(spent) for spent in _as_list("seconds", seconds, len(ids))]
+        return dict(zip(ids, map(Measurement, readings, times), strict=True))
 
-    def record(self, told: Told, told_at: float) -> None:
+    def record(self, trial_id: int, measurement: Measurement, told_at: float) -> None:
         """Record the result of one trial: the only place where evaluations enter a run."""
-        out, reading, seconds = told.out, told.reading, told.seconds
+        reading, seconds = measurement.reading, measurement.seconds
         value, violation = self.settings.sign * reading.value, reading.violation
         status = Status.of(violation)
-        self.knowledge.take_back(out.trial.id)
-        entry = Entry(out.trial.id, value, violation, status, out.restart, seconds, told_at, False)
+        out = self.knowledge.take_back(trial_id)
+        entry = Entry(trial_id, value, violation, status, out.restart, seconds, told_at, False)
         self.archive.append(out.row, out.key, entry, reading.reason)
         self.n_told += 1
         if not math.isnan(seconds):
@@ -149,7 +139,7 @@ class Run:
         else:
             self.search.learn(out.row, value, violation, count=count)
         if status == Status.FAILED:
-            self._check_failure(out.trial.id, reading)
+            self._check_failure(trial_id, reading)
         self._check_stop(value, violation, self._margin(out.key))
 
     def is_over(self) -> bool:
@@ -268,7 +258,8 @@ class Run:
         self.knowledge.hand_out(Outstanding(trial, candidate.row, candidate.key, restart, is_again))
         return trial
 
-    def _find_out(self, trial: Trial) -> Outstanding:
+    def _check_pending(self, trial: Trial) -> int:
+        """Return the id of a pending trial of this run, or raise."""
         if not isinstance(trial, Trial):
             raise TypeError(f"trials must be {_WANTED_TRIALS}, got {shown(trial)}")
         out = self.knowledge.outstanding.get(trial.id)
@@ -280,7 +271,7 @@ class Run:
             )
         if out.trial is not trial and not self._is_same_point(out.trial.point, trial.point):
             raise ValueError(f"trial {trial.id} comes from another optimizer: its point is {trial.point!r}")
-        return out
+        return trial.id
 
     def _is_same_point(self, point: Any, other: Any) -> bool:
         """Compare points, not trials: a trial may have been sent to another process and back."""

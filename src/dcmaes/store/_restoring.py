@@ -17,10 +17,10 @@ from dcmaes.run._archive import Entry, Status
 from dcmaes.run._constraints import Constraints
 from dcmaes.run._knowledge import Outstanding
 from dcmaes.run._proposals import Candidate
-from dcmaes.run._run import Run, Told
+from dcmaes.run._run import Run
 from dcmaes.run._settings import Settings
 from dcmaes.run._stopping import PASSING, Stop, StopReason
-from dcmaes.run._trial import Outcome, Reading, Trial, failure, freeze
+from dcmaes.run._trial import Measurement, Outcome, Reading, Trial, failure, freeze
 from dcmaes.space import Space
 from dcmaes.store._codec import dumps, loads
 from dcmaes.store._reader import Reader
@@ -120,8 +120,7 @@ def restore(run: Run, reader: Reader, snapshot: Snapshot | None, *, is_exact: bo
     is_same = is_exact
     for event in reader.events(after):
         if isinstance(event, EvaluationRow):
-            out = run.knowledge.outstanding[event.trial]
-            run.record(Told(out, reading_of(event), event.seconds), event.told_at)
+            run.record(event.trial, measurement_of(event), event.told_at)
             run.time_before = event.told_at
             continue
         rows = reader.trials(event.first_trial, event.n_trials)
@@ -154,9 +153,10 @@ def take_snapshot(run: Run) -> bytes:
     return dumps(state)
 
 
-def reading_of(row: EvaluationRow) -> Reading:
-    """Return what was told of a trial."""
-    return Reading(row.value, row.violation, row.reason, None, row.traceback)
+def measurement_of(row: EvaluationRow) -> Measurement:
+    """Return what came of a trial."""
+    reading = Reading(row.value, row.violation, row.reason, None, row.traceback)
+    return Measurement(reading, row.seconds, row.worker, row.started_at)
 
 
 def versions() -> dict[str, str]:

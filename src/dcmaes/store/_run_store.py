@@ -7,7 +7,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -15,14 +15,14 @@ from typing import Any
 
 from dcmaes._validation import ArgumentError
 from dcmaes.run._knowledge import Outstanding
-from dcmaes.run._run import Run, Told
+from dcmaes.run._run import Run
 from dcmaes.run._settings import LIMITS, Settings
 from dcmaes.run._trial import Measurement, Reading, Trial
 from dcmaes.space import Space
 from dcmaes.store._journal import Journal
 from dcmaes.store._lock import is_held
 from dcmaes.store._reader import Reader
-from dcmaes.store._restoring import reading_of, restore, take_snapshot, versions
+from dcmaes.store._restoring import measurement_of, restore, take_snapshot, versions
 from dcmaes.store._rows import EvaluationRow, LossRow, TrialRow
 from dcmaes.store._schema import StoreError, intelligible, sync_folder
 from dcmaes.strategies import Strategy, is_registered
@@ -88,20 +88,17 @@ class RunStore:
         self.journal.write_ask(n, rows, take_snapshot(run))
         self._snapshot_cost, self._work_at_snapshot = time.perf_counter() - begun, own_time
 
-    def write_tell(self, told: Sequence[Told], told_at: float) -> None:
-        """Write what is about to be recorded."""
-        self.journal.write_tell([_evaluation_row(one, told_at) for one in told])
+    def write_tell(self, told: Mapping[int, Measurement], told_at: float) -> None:
+        """Write what is about to be recorded of trials, by their ids."""
+        self.journal.write_tell([_evaluation_row(*item, told_at) for item in told.items()])
 
-    def keep(self, told: Told) -> None:
+    def keep(self, trial_id: int, measurement: Measurement) -> None:
         """Write a result that is to be told later."""
-        self.journal.keep(_evaluation_row(told, math.nan))
+        self.journal.keep(_evaluation_row(trial_id, measurement, math.nan))
 
     def kept(self) -> dict[int, Measurement]:
         """Return the results that were kept and never told, by number of the trial."""
-        return {
-            number: Measurement(reading_of(row), row.seconds, row.worker, row.started_at)
-            for number, row in self.journal.reader.kept().items()
-        }
+        return {number: measurement_of(row) for number, row in self.journal.reader.kept().items()}
 
     def write_loss(self, trial: Trial, reason: str, worker: str | None) -> None:
         """Write that an evaluation came to nothing and is made again."""
@@ -229,19 +226,10 @@ def _strategy_to_dict(strategy: Strategy[Any]) -> dict[str, Any]:
     return {"name": strategy.name, "options": options}
 
 
-def _evaluation_row(told: Told, told_at: float) -> EvaluationRow:
-    reading = told.reading
-    return EvaluationRow(
-        told.out.trial.id,
-        reading.value,
-        reading.violation,
-        reading.reason,
-        reading.traceback,
-        told.seconds,
-        told_at,
-        told.worker,
-        told.started_at,
-    )
+def _evaluation_row(trial_id: int, measurement: Measurement, told_at: float) -> EvaluationRow:
+    reading, seconds, worker, started_at = measurement
+    result = (reading.value, reading.violation, reading.reason, reading.traceback)
+    return EvaluationRow(trial_id, *result, seconds, told_at, worker, started_at)
 
 
 def _compare(reader: Reader, run: Run) -> None:
