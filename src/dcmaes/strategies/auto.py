@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from dcmaes._validation import FloatArray, check_choice
 from dcmaes.distributions import LatticeGaussian
 from dcmaes.space import Sites
-from dcmaes.strategies._choices import is_choice
 from dcmaes.strategies._codec import decode, encode
 from dcmaes.strategies._protocol import Evaluations, Known, Strategy, Summary
 from dcmaes.strategies.blocks import Blocks, BlocksState
@@ -269,7 +268,7 @@ class Auto:
 
     def _other_for(self, sites: Sites) -> Strategy[Any]:
         """Return the partner that suits the space."""
-        is_mixing = self.partner == "mixing" or (self.partner is None and bool(is_choice(sites).all()))
+        is_mixing = self.partner == "mixing" or (self.partner is None and bool(sites.is_short.all()))
         return self._mixing if is_mixing else self._cma
 
     def _may_have_blocks(self, model: IsingState) -> bool:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from dcmaes._validation import FloatArray
 from dcmaes.models import SparseQuadratic, annealed, sparse_quadratic, sparse_quadratic_by_differences
 from dcmaes.space import Sites
-from dcmaes.strategies._choices import is_choice
 from dcmaes.strategies._codec import decode, encode
 from dcmaes.strategies._protocol import Evaluations, Known, Summary
 
@@ -197,7 +196,7 @@ def n_contrasts(sites: Sites) -> int:
 
 def is_suitable(sites: Sites) -> bool:
     """Tell whether a function is sought in this space: not too many sites, each of them a choice."""
-    return bool(is_choice(sites).all()) and 0 < n_contrasts(sites) <= LARGEST_SPACE
+    return bool(sites.is_short.all()) and 0 < n_contrasts(sites) <= LARGEST_SPACE
 
 
 def is_collecting(sites: Sites) -> bool:

@@ -83,7 +83,7 @@ class _Integers(_Codec):
 
 
 class _LongIntegers(_Codec):
-    """Integers of which there are too many to count in floating point, in which Optuna keeps them too."""
+    """Integers too many to count, or too large to tell apart, in floating point, where Optuna keeps them."""
 
     def __init__(self, distribution: IntDistribution) -> None:
         self._low, self._high, self._step = distribution.low, distribution.high, distribution.step
@@ -139,7 +139,8 @@ def _codec(name: str, distribution: BaseDistribution) -> _Codec:
     if isinstance(distribution, FloatDistribution):
         return _Grid(distribution) if _is_grid(distribution) else _Continuous(distribution)
     if isinstance(distribution, IntDistribution):
-        is_long = (distribution.high - distribution.low) // distribution.step >= _LONGEST
+        low, high = distribution.low, distribution.high
+        is_long = high - low >= _LONGEST or max(abs(low), abs(high)) >= 2**63
         return _LongIntegers(distribution) if is_long else _Integers(distribution)
     raise TypeError(f"parameter {name!r} has a distribution of unknown kind: {distribution!r}")
 

@@ -54,8 +54,8 @@ class Layout:
         return readonly(self.sites.n_states[self.category])
 
     @cached_property
-    def is_choice(self) -> NDArray[np.bool_]:
-        """Which entries of a padded (b, c) table are choices."""
+    def is_state(self) -> NDArray[np.bool_]:
+        """Which entries of a padded (b, c) table stand for a state of their site."""
         return readonly(np.arange(int(self.n_choices.max(initial=0))) < self.n_choices[:, None])
 
     @cached_property

@@ -78,7 +78,7 @@ class Marginals:
         """Probability with which each choice is drawn, mutation included, shape (b, c)."""
         share = (self.mutation / np.maximum(self.layout.n_choices, 1))[:, None]
         mixed: FloatArray = (1 - self.mutation[:, None]) * self.probabilities + share
-        return np.where(self.layout.is_choice, mixed, 0.0)  # (K16)
+        return np.where(self.layout.is_state, mixed, 0.0)  # (K16)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,9 +155,9 @@ def numeric_steps(law: NumericLaw, latents: FloatArray) -> tuple[FloatArray, Flo
 
 def draw_choices(marginals: Marginals, latents: FloatArray) -> FloatArray:
     """Return the choice of each one-of-c site as a float, shape (p, b): the Gumbel-max rule (K17)."""
-    is_choice = marginals.layout.is_choice
-    scores = np.full((len(latents), *is_choice.shape), -np.inf)
-    scores[:, is_choice] = np.log(marginals.smoothed[is_choice]) - np.log(-log_ndtr(latents))
+    is_state = marginals.layout.is_state
+    scores = np.full((len(latents), *is_state.shape), -np.inf)
+    scores[:, is_state] = np.log(marginals.smoothed[is_state]) - np.log(-log_ndtr(latents))
     choices: FloatArray = scores.argmax(axis=2).astype(np.float64)
     return choices
 
@@ -173,7 +173,7 @@ def numeric_residuals(law: NumericLaw, displacement: FloatArray) -> FloatArray:
 
 def one_hot(layout: Layout, x: FloatArray) -> FloatArray:
     """Return which choices coded points take, 0 or 1, shape (p, b, c)."""
-    is_chosen: FloatArray = (x[:, layout.category, None] == np.arange(layout.is_choice.shape[1])).astype(
+    is_chosen: FloatArray = (x[:, layout.category, None] == np.arange(layout.is_state.shape[1])).astype(
         np.float64
     )
     return is_chosen
@@ -181,7 +181,7 @@ def one_hot(layout: Layout, x: FloatArray) -> FloatArray:
 
 def choice_residuals(marginals: Marginals, chosen: FloatArray) -> FloatArray:
     """Return (one-hot - probability) / deviation of all choices, bounded, shape (p, number of choices)."""
-    is_choice, p = marginals.layout.is_choice, marginals.smoothed
-    deviation = np.sqrt(np.maximum(p * (1 - p), 1e-300))[is_choice]
-    residual: FloatArray = (chosen - p)[:, is_choice] / deviation
+    is_state, p = marginals.layout.is_state, marginals.smoothed
+    deviation = np.sqrt(np.maximum(p * (1 - p), 1e-300))[is_state]
+    residual: FloatArray = (chosen - p)[:, is_state] / deviation
     return np.clip(residual, -LARGEST_RESIDUAL, LARGEST_RESIDUAL)

@@ -66,9 +66,9 @@ def distribution_around(
     gap = layout.gap(mean)
     # Rounding alone gives a lattice step up to a quarter of a squared spacing: only the rest is added (K22).
     variance = np.maximum(step_size**2 - gap**2 / 4, FIRST_MUTATION * gap**2)
-    probabilities = layout.is_choice / np.maximum(layout.n_choices, 1)[:, None]
+    probabilities = layout.is_state / np.maximum(layout.n_choices, 1)[:, None]
     if choices is not None:
-        preferred = choices[:, None] == np.arange(layout.is_choice.shape[1])
+        preferred = choices[:, None] == np.arange(layout.is_state.shape[1])
         probabilities = (1 - START_TRUST) * probabilities + START_TRUST * preferred
     marginals = Marginals.within_limits(
         layout,
@@ -90,7 +90,7 @@ def widened(distribution: Distribution, step_size: float, population_size: int) 
     lattice = np.minimum(NEARBY_SPACINGS * gap, NEARBY_SHARE * step_size)
     lattice = np.maximum(lattice, np.sqrt(NEARBY_JUMPS) * gap)
     deviation = np.where(layout.is_lattice, lattice, NEARBY_CONTINUOUS_SHARE * step_size)
-    equal = layout.is_choice / np.maximum(layout.n_choices, 1)[:, None]
+    equal = layout.is_state / np.maximum(layout.n_choices, 1)[:, None]
     marginals = Marginals.within_limits(
         layout,
         mean=old.mean,

@@ -39,8 +39,7 @@ def trend_minimum(feature_map: FeatureMap, memory: Evaluations) -> FloatArray:
     # The lowest state of a site comes last and stays; where all are above the centre's, that stays.
     order = np.argsort(-weights[:p], kind="stable")
     order = order[weights[order] < 0]
-    is_choice = np.isin(np.arange(sites.dimension), feature_map.choice_site)
-    x = np.where(is_choice, feature_map.centre, x)
+    x = np.where(sites.is_choice, feature_map.centre, x)
     x[feature_map.choice_site[order]] = feature_map.choice_state[order]
     return x
 
