@@ -554,3 +554,34 @@ def test_a_store_of_objects_that_only_python_knows_is_an_error_in_a_line(folder)
 def test_a_strategy_that_does_not_take_the_space_is_a_mistake_in_the_file(folder):
     error = run("minimize", "tune.toml", "-q", "--strategy", "paper", code=2).stderr
     assert error.startswith("Error: tune.toml: ")
+
+
+def test_a_warm_start_from_a_file(folder):
+    run("minimize", "tune.toml", "-q", "--store", "old.db", "--workers", 1, "--budget", 10)
+    run("export", "old.db", "--csv", "old.csv")
+    for source in ("old.db", "old.csv"):
+        stem = source.replace(".", "-")
+        Path(f"{stem}.toml").write_text(f'x0 = "{source}"\n{SPEC}')
+        run("minimize", f"{stem}.toml", "-q", "--budget", 5)
+        history = dc.store.read(f"{stem}.db").history
+        assert (len(history), int(history.is_given.sum())) == (15, 10)
+    known = dc.store.read("old.db").history
+    assert [record.value for record in history][:10] == pytest.approx(known.values, nan_ok=True)
+    # The option does the same, and a run that was begun with it is resumed without.
+    run("minimize", "tune.toml", "-q", "--x0", "old.csv", "--budget", 5)
+    assert json.loads(run("resume", "tune.db", "-q", "--budget", 7, "--json").stdout)["n_evaluations"] == 7
+    error = run("minimize", "tune.toml", "-q", "--budget", 9, code=3).stderr
+    assert "x0 has 0 points in tune.toml and 10 in the store" in error
+
+
+def test_mistakes_in_a_file_to_start_from(folder):
+    Path("wrong.csv").write_text("n,mode\n1,good\n")
+    assert "--x0: " in run("minimize", "tune.toml", "--x0", "wrong.csv", code=2).stderr
+    assert "nowhere.csv cannot be read" in run("minimize", "tune.toml", "--x0", "nowhere.csv", code=2).stderr
+    Path("tune.toml").write_text(f'x0 = "wrong.csv"\n{SPEC}')
+    assert run("check", "tune.toml", code=2).stderr.startswith("Error: tune.toml:1: x0: ")
+    Path("tune.toml").write_text(f"x0 = 3\n{SPEC}")
+    assert (
+        "x0 must be a list of points, or the name of a file, got 3"
+        in run("check", "tune.toml", code=2).stderr
+    )

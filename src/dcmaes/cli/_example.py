@@ -48,6 +48,7 @@ store = "{stem}.db"           # every evaluation is kept here; `dcmaes resume {s
 
 # Points to start with, for example the settings in use.
 # x0 = [{{ x = 0.5, n = 3, mode = "safe", extra = false }}]
+# x0 = "earlier.csv"          # or evaluations to learn from: a CSV file, or the store of another run
 
 [space]
 x = {{ type = "float", low = 0.0, high = 1.0 }}                  # log = true: distances between logarithms

@@ -140,6 +140,7 @@ def check(spec: Path, is_trial: bool) -> None:
 @click.option("--seed", type=click.IntRange(0), help="The same seed gives the same points.")
 @click.option("--strategy", type=click.Choice(sorted(strategy_names())), help="How to search.")
 @click.option("--store", type=_FILE, help="Where to write the run.")
+@click.option("--x0", type=_FILE, help="Evaluations to learn from: a CSV file, or the store of another run.")
 @click.option("--no-store", is_flag=True, help="Write nothing: a run that ends early is lost.")
 def minimize(
     spec: Path,
@@ -152,6 +153,7 @@ def minimize(
     seed: int | None,
     strategy: str | None,
     store: Path | None,
+    x0: Path | None,
     no_store: bool,
 ) -> None:
     """Run what SPEC says; options come before what is in the file.
@@ -159,10 +161,14 @@ def minimize(
     If the run is already in its store, it is continued.
     """
     from dcmaes.cli._execution import override
-    from dcmaes.cli._spec import read_spec
+    from dcmaes.cli._spec import read_spec, start_from
 
     with reporting():
         found = read_spec(spec)
+        try:
+            start = None if x0 is None else start_from(x0, found.space)
+        except (TypeError, ValueError) as error:
+            raise Failure(f"--x0: {error}", ExitCode.BAD_INPUT) from None
         changed = override(
             found,
             workers,
@@ -172,6 +178,7 @@ def minimize(
             patience=patience,
             seed=seed,
             strategy=strategy,
+            x0=start,
         )
         if changed.settings["budget"] is None:
             raise SpecError("budget is missing: say how many evaluations may be made, or use --budget", spec)
@@ -198,23 +205,17 @@ def resume(
     """
     from dcmaes.cli._execution import override
     from dcmaes.cli._spec import find_spec, find_store
-    from dcmaes.store import read
-    from dcmaes.strategies import make_strategy
+    from dcmaes.store._reader import Reader
+    from dcmaes.store._restoring import arguments_of
 
+    limits = {"budget": budget, "time_limit": time_limit, "patience": patience}
     with reporting():
         path = find_store(store)
-        run = read(path)
+        with Reader.opened(path) as reader:
+            stored = arguments_of(reader, None, None, limits, has_constraints=True)
         found = find_spec(store, spec)
-        told = run.settings
         changed = override(
-            found,
-            workers,
-            path,
-            budget=told["budget"] if budget is None else budget,
-            time_limit=told["time_limit"] if time_limit is None else time_limit,
-            patience=told["patience"] if patience is None else patience,
-            strategy=make_strategy(told["strategy"]["name"], told["strategy"]["options"]),
-            seed=told["seed"],
+            found, workers, path, **{name: stored[name] for name in (*limits, "seed", "strategy", "x0")}
         )
         _execute(changed, has_store=True, quiet=quiet, as_json=as_json)
 
@@ -402,7 +403,7 @@ def _describe_other_run(error: OtherRunError, spec: Spec) -> str:
     while (free := error.path.with_stem(f"{error.path.stem}-{number}")).exists():
         number += 1
     options = click.get_current_context().params
-    has_options = any(options.get(name) is not None for name in ("seed", "strategy"))
+    has_options = any(options.get(name) is not None for name in ("seed", "strategy", "x0"))
     given = f"in {spec.path}{' and the options' if has_options else ''}"
     found = "; ".join(error.differences(given, "in the store"))
     return (

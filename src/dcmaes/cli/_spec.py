@@ -17,6 +17,7 @@ from dcmaes.cli._errors import SpecError
 from dcmaes.cli._template import NAME
 from dcmaes.cli._toml import Table
 from dcmaes.run._settings import ON_ERROR
+from dcmaes.run._start import read_start
 from dcmaes.space import Space
 from dcmaes.space._expressions import Expression
 from dcmaes.strategies import make_strategy
@@ -29,6 +30,8 @@ GENERAL_KEYS = (
 # Names that keys had once; those of today are the names of the arguments of `minimize`.
 _RENAMED = {"start": "x0", "timeout": "evaluation_timeout"}
 _REFERENCE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
+# How every SQLite database begins.
+_SQLITE = b"SQLite format 3\0"
 _EITHER = 'say either command = ["program", "--flag", "{name}"] or objective = "module:function"'
 
 
@@ -150,7 +153,7 @@ def _read_settings(table: Table, space: Space, folder: Path) -> dict[str, Any]:
         "budget": table.get("budget", _positive),
         "seed": table.get("seed", lambda name, value: check_integer(name, value, low=0)),
         "strategy": table.get("strategy", _strategy, "auto"),
-        "x0": _read_start(table, space),
+        "x0": _read_start(table, space, folder),
         "constraints": _read_constraints(table, space, folder),
         "time_limit": table.get("time_limit", check_duration),
         "target": table.get("target", check_number),
@@ -180,8 +183,29 @@ def _read_space(table: Table) -> Space:
     return space
 
 
-def _read_start(table: Table, space: Space) -> list[Any] | None:
-    points: list[Any] | None = table.get("x0", _list)
+def start_from(path: Path, space: Space) -> Any:
+    """Return the evaluations in a file as `minimize` takes them: a CSV file, or the store of another run.
+
+    Raises ValueError, or what else is wrong with them, before anything is run.
+    """
+    from dcmaes.store import StoreError, read
+
+    try:
+        with path.open("rb") as file:
+            is_store = file.read(len(_SQLITE)) == _SQLITE
+        source = read(path) if is_store else path
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+    except StoreError as error:
+        raise ValueError(str(error)) from None
+    read_start(source, space)
+    return source
+
+
+def _read_start(table: Table, space: Space, folder: Path) -> Any:
+    if isinstance(table.data.get("x0"), str):
+        return table.attempt(("x0",), start_from, folder / table.data["x0"], space)
+    points: list[Any] | None = table.get("x0", _points)
     for i, point in enumerate(points or ()):
         table.attempt(("x0", i), space.encode, point)
     return points
@@ -227,6 +251,12 @@ def _text(name: str, value: Any) -> str:
 def _list(name: str, value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise TypeError(f"{name} must be a list [...], got {value!r}")
+    return value
+
+
+def _points(name: str, value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError(f"{name} must be a list of points, or the name of a file, got {value!r}")
     return value
 
 
