@@ -143,7 +143,7 @@ def test_choices_move_to_what_the_best_points_chose():
     moved, _ = generation(distribution, [[2, 0], [2, 1], [0, 0], [1, 0]])
     np.testing.assert_allclose(moved.marginals.probabilities[0], [0, 0, 1], atol=1e-12)
     np.testing.assert_allclose(moved.marginals.probabilities[1], [0.8041629, 0.1958371, 0], atol=1e-6)
-    assert (moved.marginals.smoothed[layout.is_choice] > 0).all()
+    assert (moved.marginals.smoothed[layout.is_state] > 0).all()
 
 
 def test_choices_of_one_site_are_never_correlated():
