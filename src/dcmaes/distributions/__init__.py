@@ -1,4 +1,4 @@
-"""Correlated discrete distributions: Bernoulli vectors, the Ising model, and the binomials built on them."""
+"""Correlated discrete distributions: Bernoulli vectors, the Ising model, lattices, binomials and counts."""
 
 from dcmaes.distributions._bernoulli import MultivariateBernoulli
 from dcmaes.distributions._bivariate_bernoulli import BivariateBernoulli

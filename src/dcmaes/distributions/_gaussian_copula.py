@@ -225,9 +225,11 @@ class GaussianCopula(LatticeLaw):
         shape = check_size(size)
         factor = self._latent.factor
         normals = check_generator("rng", rng).standard_normal((math.prod(shape), factor.shape[1])) @ factor.T
-        points = np.empty(normals.shape, dtype=np.int64)
+        # The first thresholds of all variables at once; the others, where there are more, by search.
+        points = (normals <= np.array([h[0] for h in self._thresholds])).astype(np.int64)  # (M3)
         for i, thresholds in enumerate(self._thresholds):
-            points[:, i] = np.searchsorted(-thresholds, -normals[:, i], side="right")  # (M3)
+            if thresholds.size > 1:
+                points[:, i] = np.searchsorted(-thresholds, -normals[:, i], side="right")
         return points.reshape(*shape, self.dimension)
 
     def _key(self) -> tuple[Any, ...]:
