@@ -132,9 +132,10 @@ def _write_interactions(page: _Page, result: dc.Result) -> None:
     strongest = result.interactions()[:_N_PAIRS]
     if not strongest:
         page.write("nothing was learned in so few evaluations")
-    for first, second, strength in strongest:
-        bar = "#" * max(1, round(_BAR * strength / strongest[0].strength))
-        page.write(f"{f'{first} and {second}':<24}{strength:5.2f}  {bar}")
+    for pair in strongest:
+        bar = "#" * max(1, round(_BAR * pair.strength / strongest[0].strength))
+        doubt = "" if pair.is_certain else "  (not beyond doubt)"
+        page.write(f"{f'{pair.first} and {pair.second}':<24}{pair.strength:5.2f}  {bar}{doubt}")
 
 
 def _write_distribution(page: _Page, result: dc.Result, space: dc.Space) -> None:

@@ -337,6 +337,11 @@ def test_report_has_the_output_of_failures(stored):
     text = Path("out.html").read_text()
     assert "A &lt;b&gt; title" in text
     assert "value 81" in text or "value 0" in text
+    seed = stored.settings["seed"]
+    assert f"dcmaes minimize tune.toml --seed {seed} --budget 24 --strategy auto --no-store" in text
+    Path("tune.toml").rename("elsewhere.txt")
+    run("report", "tune.db", "--html", "out.html")
+    assert "dc.minimize(objective, space, budget=24" in Path("out.html").read_text()
     assert "cannot be written" in run("report", "tune.db", "--html", "no/such/file.html", code=2).stderr
 
 

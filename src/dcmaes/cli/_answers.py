@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import shlex
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 import dcmaes as dc
-from dcmaes.cli._errors import ExitCode
+from dcmaes.cli._errors import ExitCode, SpecError
 from dcmaes.optimizer import History, Record
 from dcmaes.progress import Standing, describe_duration, estimate_left
 
@@ -33,6 +34,20 @@ def exit_code(result: dc.Result) -> ExitCode:
     if result.stop_reason is dc.StopReason.INTERRUPTED:
         return ExitCode.INTERRUPTED
     return ExitCode.OK if result.success else ExitCode.NO_RESULT
+
+
+def repeat_command(store: Path, run: StoredRun) -> str | None:
+    """Return the command line that repeats a stored run, or None if its specification is not found."""
+    from dcmaes.cli._spec import find_spec
+
+    try:
+        spec = find_spec(store, None)
+    except SpecError:
+        return None
+    told = run.settings
+    options = {"seed": told["seed"], "budget": told["budget"], "strategy": told["strategy"]["name"]}
+    pairs = [text for name, value in options.items() for text in (f"--{name}", str(value))]
+    return shlex.join(["dcmaes", "minimize", spec.path.name, *pairs, "--no-store"])
 
 
 def result_to_dict(result: dc.Result, store: Path | None) -> dict[str, Any]:

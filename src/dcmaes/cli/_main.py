@@ -312,6 +312,7 @@ def export(store: Path, csv_path: Path | None, json_path: Path | None, parquet_p
 @click.option("--title", help="What the report is called.")
 def report(store: Path, path: Path | None, title: str | None) -> None:
     """Write a report of the run in STORE: one HTML file with pictures and all evaluations."""
+    from dcmaes.cli._answers import repeat_command
     from dcmaes.cli._command import read_outputs
     from dcmaes.cli._spec import find_store
     from dcmaes.report import write_html
@@ -321,7 +322,14 @@ def report(store: Path, path: Path | None, title: str | None) -> None:
         found = find_store(store)
         path = path or found.with_suffix(".html")
         try:
-            write_html(read(found), path, title=title or found.name, outputs=read_outputs(found))
+            run = read(found)
+            write_html(
+                run,
+                path,
+                title=title or found.name,
+                outputs=read_outputs(found),
+                command=repeat_command(found, run),
+            )
         except OSError as error:
             raise Failure(f"{path} cannot be written: {error.strerror}", ExitCode.BAD_INPUT) from None
         click.echo(f"wrote {path}")
