@@ -121,6 +121,21 @@ def mean_ranks(scores: Table) -> dict[str, float]:
     return {name: float(np.mean(values)) for name, values in ranks.items()}
 
 
+def mean_ranks_at(scores: Table, when: int) -> dict[str, float]:
+    """Mean over rows of the rank by the median gap after so many evaluations; ties share their mean rank.
+
+    Rows whose budget is smaller are left out, and optimizers that ran none of the others.
+    """
+    ranks: dict[str, list[float]] = {name: [] for name in entries(scores)}
+    for row in scores.values():
+        gaps = {name: entry.gap_at[when] for name, entry in row.items() if when in entry.gap_at}
+        for name, mine in gaps.items():
+            better = sum(other < mine for other in gaps.values())
+            equal = sum(other == mine for other in gaps.values())
+            ranks[name].append(better + (equal + 1) / 2)
+    return {name: float(np.mean(values)) for name, values in ranks.items() if values}
+
+
 def chosen_entry(scores: Table) -> str | None:
     """The library's entry that counts: its default, or else its best one against the virtual best peer."""
     own = [name for name in entries(scores) if is_own(name)]

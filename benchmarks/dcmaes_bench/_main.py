@@ -124,7 +124,8 @@ def _chosen(text: str | None) -> tuple[list[str], str | None]:
         if name not in table:
             return [], f"unknown optimizer {name!r}; there are: {', '.join(table)}"
         if not table[name].is_installed:
-            return [], f"{name!r} needs the package {table[name].package!r} (make bench-setup)"
+            package = table[name].package
+            return [], f"{name!r} needs the package {package!r} (make bench-setup, or the extra bench-bo)"
     return names, None
 
 

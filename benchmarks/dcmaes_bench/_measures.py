@@ -14,7 +14,7 @@ from dcmaes_bench._domain import FloatArray
 from dcmaes_bench._results import RunRecord
 
 N_TARGETS = 51
-CHECKPOINTS = (100, 1_000, 10_000)
+CHECKPOINTS = (50, 100, 200, 1_000, 10_000)
 # Where the area is taken: at 50 evaluations per variable, and at the budget of the row.
 EARLY, FULL = "50 d", "budget"
 EARLY_PER_VARIABLE = 50

@@ -14,17 +14,37 @@ from dcmaes_bench._compare import (
     is_own,
     mean_area,
     mean_ranks,
+    mean_ranks_at,
     virtual_best,
     virtual_best_ratio,
 )
 from dcmaes_bench._measures import EARLY, FULL, Score, Table
+from dcmaes_bench._suite_small import HELD_OUT
+
+EARLY_BUDGETS = (50, 100, 200)  # of the suite `small`
 
 
 def suite_section(name: str, scores: Table, picture: str = "") -> str:
     """The Markdown section of a suite: what it comes to first, then the figure, then row by row."""
     parts = [f"## Suite `{name}`", extent(scores), summary_table(scores), failures(scores), singles(scores)]
-    parts += [picture, losses(scores), row_table(scores)]
+    parts += [picture, early_ranks(scores) if name == "small" else "", losses(scores), row_table(scores)]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def early_ranks(scores: Table) -> str:
+    """Mean ranks after 50, 100 and 200 evaluations, over all rows and over those that are held out."""
+    held_out = {problem: row for problem, row in scores.items() if problem in HELD_OUT}
+    columns = [mean_ranks_at(some, when) for some in (scores, held_out) for when in EARLY_BUDGETS]
+    lines = [
+        [name, *(number(column.get(name, math.nan), "{:.1f}") for column in columns)]
+        for name in sorted(columns[0], key=lambda name: columns[0][name])
+    ]
+    head = ["optimizer", *map(str, EARLY_BUDGETS), *(f"held out, {when}" for when in EARLY_BUDGETS)]
+    note = (
+        f"Mean rank of the median best value after so many evaluations, over all rows and over the "
+        f"{len(held_out)} that no decision about the library may look at."
+    )
+    return f"{note}\n\n{markdown(head, lines)}"
 
 
 def extent(scores: Table) -> str:

@@ -101,7 +101,7 @@ def test_score_by_hand():
     failed = run(trace=[(1, 8.0), (120, 2.0)], budget=1000, instance=1)
     score = measures.table([solved, failed])["p"]["a"]
     assert (score.n_runs, score.success, score.median, score.ert) == (2, 0.5, math.inf, 1050)
-    assert score.gap_at == {100: 4.0, 1000: 1.0}  # 10,000 is beyond the budget
+    assert score.gap_at == {50: 4.0, 100: 4.0, 200: 1.0, 1000: 1.0}  # 10,000 is beyond the budget
     assert score.distinct == pytest.approx((5 / 50 + 5 / 1000) / 2)
 
 
@@ -341,3 +341,30 @@ def test_references_keep_the_best_value_and_its_source(tmp_path):
     assert update_references(tmp_path, [run("c", optimum=None, trace=[(1, 4.0)])]) == {"p #0": 3.0}
     assert '"source": "a, 100 evaluations, seed 0"' in (tmp_path / "references.json").read_text()
     assert update_references(tmp_path, [run("known", problem="q")]) == {"p #0": 3.0}
+
+
+def test_ranks_after_so_many_evaluations_by_hand():
+    records = [
+        run("a", "p", trace=[(1, 8.0), (40, 2.0), (90, 1.0)]),
+        run("b", "p", trace=[(1, 8.0), (60, 1.0)]),
+        run("c", "p", trace=[(1, 8.0), (50, 2.0)]),
+        run("a", "q", trace=[(1, 8.0), (2, 0.0)]),
+        run("b", "q", trace=[(1, 8.0)]),
+    ]
+    scores = measures.table(records)
+    assert compare.mean_ranks_at(scores, 50) == {"a": (1.5 + 1) / 2, "b": (3 + 2) / 2, "c": 1.5}
+    assert compare.mean_ranks_at(scores, 100) == {"a": (1.5 + 1) / 2, "b": (1.5 + 2) / 2, "c": 3.0}
+    assert compare.mean_ranks_at(scores, 200) == {}
+
+
+def test_the_suite_of_small_budgets_has_a_table_of_ranks_with_the_held_out_rows():
+    records = [
+        run(name, row, trace=[(1, 8.0), (when, 1.0)], budget=200)
+        for name, when in (("a", 10), ("b", 150))
+        for row in ("inventory", "staffing")
+    ]
+    scores = measures.table(records)
+    text = suite_section("small", scores)
+    assert "over the 1 that no decision" in text
+    assert "| a | 1.0 | 1.0 | 1.5 | 1.0 | 1.0 | 1.5 |" in text
+    assert "that no decision" not in suite_section("cma", scores)

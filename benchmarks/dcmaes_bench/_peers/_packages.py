@@ -17,14 +17,20 @@ from dcmaes_bench._registry import optimizer
 @optimizer("optuna TPE", package="optuna")
 def optuna_tpe(domain: Domain, evaluate: Evaluate, budget: int, seed: int) -> None:
     """Tree-structured Parzen estimators, multivariate."""
-    optuna = import_module("optuna")
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed, multivariate=True))
-        while True:
-            trial = study.ask()
-            study.tell(trial, evaluate([_suggest(trial, domain, i) for i in range(domain.dimension)]))
+        sampler = import_module("optuna").samplers.TPESampler(seed=seed, multivariate=True)
+        optuna_study(domain, evaluate, sampler)
+
+
+def optuna_study(domain: Domain, evaluate: Evaluate, sampler: Any) -> None:
+    """Ask and tell a study with one of Optuna's samplers until the run ends."""
+    optuna = import_module("optuna")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(sampler=sampler)
+    while True:
+        trial = study.ask()
+        study.tell(trial, evaluate([_suggest(trial, domain, i) for i in range(domain.dimension)]))
 
 
 def _suggest(trial: Any, domain: Domain, i: int) -> float:

@@ -1,0 +1,130 @@
+"""Bayesian optimizers, each with its defaults; `pip install ".[bench-bo]"` installs them.
+
+They are large and slow, so that the benchmark works without them: all imports are late.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from dcmaes_bench._domain import CATEGORY, FLOAT, Domain, FloatArray
+from dcmaes_bench._peers._packages import optuna_study
+from dcmaes_bench._recorder import Evaluate
+from dcmaes_bench._registry import optimizer
+
+
+@contextmanager
+def _quiet(seed: int) -> Iterator[None]:
+    """Silence warnings, and seed the global generators that these packages use."""
+    torch = import_module("torch")
+    np.random.seed(seed % 2**32)  # noqa: NPY002  (they draw from it)
+    torch.manual_seed(seed)
+    torch.set_num_threads(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@optimizer("optuna GP", package="torch")
+def optuna_gp(domain: Domain, evaluate: Evaluate, budget: int, seed: int) -> None:
+    """Optuna's GPSampler: a Gaussian process with one length per variable, log expected improvement."""
+    with _quiet(seed):
+        sampler = import_module("optuna").samplers.GPSampler(seed=seed)
+        optuna_study(domain, evaluate, sampler)
+
+
+@optimizer("SMAC3", package="smac")
+def smac3(domain: Domain, evaluate: Evaluate, budget: int, seed: int) -> None:
+    """SMAC3 with a random forest, its facade for hyper-parameters."""
+    smac, space = import_module("smac"), import_module("ConfigSpace")
+    settings = space.ConfigurationSpace(seed=seed)
+    settings.add([_smac_variable(space, domain, i) for i in range(domain.dimension)])
+    trial_value = import_module("smac.runhistory.dataclasses").TrialValue
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+        warnings.simplefilter("ignore")
+        scenario = smac.Scenario(
+            settings, n_trials=budget, seed=seed, deterministic=True, output_directory=folder
+        )
+        search = smac.HyperparameterOptimizationFacade(
+            scenario, target_function=lambda config, seed=0: 0.0, logging_level=False, overwrite=True
+        )
+        for _ in range(budget):
+            asked = search.ask()
+            x = [float(asked.config[f"x{i}"]) for i in range(domain.dimension)]
+            search.tell(asked, trial_value(cost=evaluate(domain.nearest(np.array(x)))), save=False)
+
+
+def _smac_variable(space: Any, domain: Domain, i: int) -> Any:
+    name, low, high, log = f"x{i}", domain.low[i], domain.high[i], bool(domain.log[i])
+    if domain.kind[i] == CATEGORY or low == high:
+        return space.CategoricalHyperparameter(name, list(range(int(low), int(high) + 1)))
+    if domain.kind[i] == FLOAT:
+        return space.UniformFloatHyperparameter(name, float(low), float(high), log=log)
+    return space.UniformIntegerHyperparameter(name, int(low), int(high), log=log)
+
+
+@optimizer("BoTorch mixed", package="botorch")
+def botorch_mixed(domain: Domain, evaluate: Evaluate, budget: int, seed: int) -> None:
+    """BoTorch's Gaussian process for mixed variables, log expected improvement, alternating search."""
+    torch = import_module("torch")
+    rng = np.random.default_rng(seed)
+    with _quiet(seed):
+        points = [domain.sample(rng) for _ in range(max(5, min(2 * domain.dimension, 20)))]
+        values = [evaluate(point) for point in points]
+        while True:
+            x = torch.tensor(np.stack([_unit(domain, point) for point in points]), dtype=torch.float64)
+            found = _botorch_proposal(domain, x, torch.tensor(values, dtype=torch.float64).unsqueeze(-1))
+            points.append(_from_unit(domain, found))
+            values.append(evaluate(points[-1]))
+
+
+def _botorch_proposal(domain: Domain, x: Any, y: Any) -> FloatArray:
+    """Fit the model to all points and return the best of the acquisition, as coded by `_unit`."""
+    torch, models = import_module("torch"), import_module("botorch.models")
+    categories = [i for i in range(domain.dimension) if domain.kind[i] == CATEGORY]
+    numbers = [i for i in range(domain.dimension) if domain.kind[i] not in (CATEGORY, FLOAT)]
+    scale = import_module("botorch.models.transforms.outcome").Standardize(m=1)
+    if categories:
+        model = models.MixedSingleTaskGP(x, -y, cat_dims=categories, outcome_transform=scale)
+    else:
+        model = models.SingleTaskGP(x, -y, outcome_transform=scale)
+    likelihood = import_module("gpytorch.mlls").ExactMarginalLogLikelihood(model.likelihood, model)
+    import_module("botorch.fit").fit_gpytorch_mll(likelihood)
+    improvement = import_module("botorch.acquisition").LogExpectedImprovement(model, best_f=(-y).max())
+    top = [domain.n_states[i] - 1.0 if domain.kind[i] == CATEGORY else 1.0 for i in range(domain.dimension)]
+    search = import_module("botorch.optim.optimize_mixed").optimize_acqf_mixed_alternating
+    candidate, _ = search(
+        improvement,
+        bounds=torch.tensor([[0.0] * domain.dimension, top], dtype=torch.float64),
+        discrete_dims={i: np.linspace(0.0, 1.0, int(domain.n_states[i])).tolist() for i in numbers},
+        cat_dims={i: list(range(int(domain.n_states[i]))) for i in categories},
+        q=1,
+        raw_samples=128,
+        num_restarts=4,
+    )
+    return np.asarray(candidate.detach().numpy()[0], dtype=np.float64)
+
+
+def _unit(domain: Domain, x: FloatArray) -> FloatArray:
+    """Numbers in [0, 1], on their own scale; categories as they are."""
+    low, high = domain.low, domain.high
+    width = np.where(high > low, high - low, 1.0)
+    u = (x - low) / width
+    wide = domain.log & (domain.kind == FLOAT)
+    u[wide] = np.log(x[wide] / low[wide]) / np.log(high[wide] / low[wide])
+    return np.asarray(np.where(domain.kind == CATEGORY, x, u))
+
+
+def _from_unit(domain: Domain, u: FloatArray) -> FloatArray:
+    low, high = domain.low, domain.high
+    x = low + u * (high - low)
+    wide = domain.log & (domain.kind == FLOAT)
+    x[wide] = low[wide] * (high[wide] / low[wide]) ** u[wide]
+    return domain.nearest(np.where(domain.kind == CATEGORY, u, x))
