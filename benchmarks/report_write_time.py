@@ -9,10 +9,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from report_open_time import run
-
 from dcmaes.report import write_html
 from dcmaes.report._run import read_run
+from report_open_time import run
 
 OUT = Path(__file__).parent / "results" / "report_write_time.txt"
 SIZES = ((10, 1_000), (50, 1_000), (200, 1_000), (10, 10_000), (50, 10_000), (200, 10_000))

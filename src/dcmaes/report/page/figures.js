@@ -192,8 +192,8 @@ function graph(data) {
   const style = (strength) => ({ class: "edge", "stroke-width": 0.6 + 5 * strength, opacity: 0.15 + 0.8 * strength });
   const shares = [...new Set([1, 0.5, data.strength[data.strength.length - 1]])].sort((a, b) => b - a);
   const figure = chart("Strongest interactions", (root, width) => {
-    const names = shortNames(data.names, 9), radius = Math.min(width, 420) / 2 - 58;
-    const height = 2 * (58 + radius * Math.max(...data.position.map(([, y]) => Math.abs(y))));
+    const names = shortNames(data.names, 9), margin = widest(names) + 14, radius = Math.min(width, 420) / 2 - margin;
+    const height = 2 * (margin + radius * Math.max(...data.position.map(([, y]) => Math.abs(y))));
     const at = data.position.map(([x, y]) => [width / 2 + radius * x, height / 2 + radius * y]);
     const targets = data.first.map((i, e) => {
       const j = data.second[e], strength = data.strength[e];
