@@ -186,6 +186,13 @@ def test_bad_data_are_named(family, data, weights, message):
         family.fit(points, weights)
 
 
+@pytest.mark.parametrize("shift", [0.5, -1000, 1000])
+def test_points_that_are_no_states_have_no_score(family, shift):
+    law = family.law(0)
+    with pytest.raises(ValueError, match="x must hold"):
+        law.score(law.sample(2, np.random.default_rng(0)) + shift)
+
+
 def test_every_public_family_is_in_the_suite(families):
     classes = [value for value in vars(dcmaes.distributions).values() if inspect.isclass(value)]
     assert all(issubclass(law, Law) for law in classes)

@@ -172,6 +172,15 @@ def test_data_that_separate_perfectly_are_fitted_and_the_penalty_is_told():
     assert fitted.fit_summary.is_regularised
 
 
+def test_a_variable_that_never_changes_is_fitted_with_a_penalty_or_refused_by_name():
+    data = np.column_stack([np.tile([0, 1, 2, 1], 10), np.full(40, 3)])
+    fitted = LatticeGaussian.fit(data, trials=3)
+    assert fitted.fit_summary.method == "pseudo-likelihood"
+    assert fitted.mean[1] == pytest.approx(3.0, abs=0.05)
+    with pytest.raises(ValueError, match=r"mean\[1\] must lie strictly between 0 and trials = 3, got 3"):
+        LatticeGaussian.fit(data, trials=3, method="likelihood")
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

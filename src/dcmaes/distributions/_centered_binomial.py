@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcmaes._validation import FloatArray, IntArray, check_array, check_generator, check_integer, check_number
+from dcmaes._validation import FloatArray, IntArray, check_generator, check_integer, check_number
 from dcmaes.distributions._law import check_weights
 from dcmaes.distributions._likelihood import maximise_likelihood
 from dcmaes.distributions._states import check_size
@@ -136,16 +136,10 @@ class CenteredBinomial(UnivariateLaw):
         >>> CenteredBinomial(1, 0.1875, center=0.5).score([0, 1]).round(4).tolist()
         [[0.0, -1.3333], [0.0, 1.3333]]
         """
-        points = check_array("x", x)
         first, table = self._table
-        columns = []
-        for change in self._slopes:
-            at = np.zeros(points.shape)
-            place = (points - first).astype(np.int64)
-            inside = (place >= 0) & (place < table.size)
-            at[inside] = change[place[inside]] / table[place[inside]]
-            columns.append(at)
-        return np.stack(columns, axis=-1)
+        place = (self._check_states(x) - first).astype(np.int64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.stack([change[place] / table[place] for change in self._slopes], axis=-1)
 
     @cached_property
     def _slopes(self) -> tuple[FloatArray, FloatArray]:

@@ -106,6 +106,7 @@ class LatticeGaussian(QuadraticLaw):
                 f"from_moments enumerates all states, which is done up to {MAX_ENUMERATED}; this lattice has "
                 f"{math.prod(int(n) + 1 for n in trials):.3g}: use fit with pseudo-likelihood on draws"
             )
+        mean, covariance = check_lattice_moments(trials, mean, covariance)
         try:
             return Exponent(trials, *fit_lattice_moments(trials, mean, covariance))
         except NotConvergedError as failure:
@@ -138,8 +139,8 @@ class LatticeGaussian(QuadraticLaw):
         """
         means = check_array("mean", mean, shape=(None,))
         sizes = check_trials(trials, means.size)
-        checked = check_lattice_moments(sizes, means, covariance)
-        return cls._from_exponent(cls._invert(sizes, *checked))
+        asked = check_array("covariance", covariance, shape=(means.size, means.size))
+        return cls._from_exponent(cls._invert(sizes, means, asked))
 
     @classmethod
     def fit(
@@ -164,7 +165,7 @@ class LatticeGaussian(QuadraticLaw):
         method : "auto", "likelihood" or "pseudo-likelihood"
             Maximum likelihood matches the moments of the data exactly, and needs an enumerable lattice.
             Pseudo-likelihood (each variable given all others) does at any k. "auto" is the first where it can
-            be done and no penalty is asked for.
+            be done and no penalty is asked for: not where a variable never changes in the data, for example.
         l1, l2 : float
             Penalties on the couplings in pseudo-likelihood: l1 sets weak ones to zero. By default l1 is 0 and
             l2 is 1/n unless l1 is given. `fit_summary` of the law says what was used.
@@ -198,16 +199,21 @@ class LatticeGaussian(QuadraticLaw):
         check_choice("method", method, ("auto", "likelihood", "pseudo-likelihood"))
         l1 = check_number("l1", l1, low=0.0)
         total = float(counts.sum())
-        if method == "auto":
-            is_small = math.prod(int(n) + 1 for n in trials) <= MAX_ENUMERATED
-            method = "likelihood" if is_small and not l1 and not l2 else "pseudo-likelihood"
-        if method == "likelihood":
-            if l1 or l2:
-                raise ValueError('l1 and l2 need method="pseudo-likelihood", got method="likelihood"')
+        if method == "likelihood" and (l1 or l2):
+            raise ValueError('l1 and l2 need method="pseudo-likelihood", got method="likelihood"')
+        is_small = math.prod(int(n) + 1 for n in trials) <= MAX_ENUMERATED
+        if method == "likelihood" or (method == "auto" and is_small and not l1 and not l2):
             share = counts / total
-            mean = share @ points
+            mean = points[0] + share @ (points - points[0])  # exact where a variable never changes
             covariance = ((points - mean).T * share) @ (points - mean)
-            return cls._fitted(cls._invert(trials, mean, covariance), Fit(method, 0.0, 0.0, total))
+            try:
+                exponent = cls._invert(trials, mean, covariance)
+            except ValueError:
+                if method == "likelihood":
+                    raise
+            else:
+                return cls._fitted(exponent, Fit("likelihood", 0.0, 0.0, total))
+        method = "pseudo-likelihood"
         ridge = (0.0 if l1 else 1.0 / total) if l2 is None else check_number("l2", l2, low=0.0)
         exponent = fit_pseudo_likelihood(trials, points, counts, l1=l1, l2=ridge)
         return cls._fitted(exponent, Fit(method, l1, ridge, total))

@@ -175,6 +175,17 @@ class LatticeLaw(Law):
         states = states_of_index(np.arange(math.prod(self.shape)), self.shape)
         return states.astype(np.float64), probabilities
 
+    def _check_states(self, x: ArrayLike) -> FloatArray:
+        points = check_points("x", x, self.dimension)
+        outside = (points < 0) | (points >= np.array(self.shape)) | (points != np.floor(points))
+        for where in np.argwhere(outside)[:1]:
+            largest = self.shape[where[-1]] - 1
+            raise ValueError(
+                f"x must hold states, whole numbers from 0 to {largest} for variable {where[-1]}, got "
+                f"{points[tuple(where)]:g} at index {tuple(where.tolist())}"
+            )
+        return points
+
     def _check_data(self, data: ArrayLike) -> FloatArray:
         return check_observations(data, self.shape)
 

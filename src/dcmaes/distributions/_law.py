@@ -88,6 +88,10 @@ class ParametricLaw(Law):
         """Return the gradient of the log probability of points in `parameters`, one more axis of length m."""
 
     @abstractmethod
+    def _check_states(self, x: ArrayLike) -> FloatArray:
+        """Return points as numbers, or raise naming the first that is not a state of the law."""
+
+    @abstractmethod
     def _support(self) -> tuple[FloatArray, FloatArray]:
         """Return all states, as `score` takes them, and their probabilities, shape (N,)."""
 
@@ -114,7 +118,7 @@ class ExponentialLaw(ParametricLaw):
 
     def score(self, x: ArrayLike) -> FloatArray:
         """Return T(x) less its expectation: the gradient of the log probability of points in `parameters`."""
-        return self.statistics(x) - self.mean_statistics  # (E8)
+        return self.statistics(self._check_states(x)) - self.mean_statistics  # (E8)
 
 
 def check_weights(weights: ArrayLike | None, n: int) -> FloatArray:

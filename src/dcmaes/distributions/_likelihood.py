@@ -35,8 +35,9 @@ def maximise_likelihood(
         return -float(share @ np.maximum(log_p, -_IMPOSSIBLE))
 
     def gradient(theta: FloatArray) -> FloatArray:
-        scores = build(theta).score(points)
-        return np.asarray(-share @ np.nan_to_num(scores, posinf=1e6, neginf=-1e6))
+        law = build(theta)
+        possible = np.isfinite(np.asarray(law.log_pmf(points)))
+        return np.asarray(-share[possible] @ law.score(points[possible]))
 
     rough = start
     if start.size <= 3:

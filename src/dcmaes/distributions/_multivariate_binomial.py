@@ -18,7 +18,7 @@ from dcmaes.distributions._gaussian_copula import GaussianCopula, binary_copula
 from dcmaes.distributions._latent_correlation import covariance_range
 from dcmaes.distributions._lattice_law import LatticeLaw, check_observations, check_trials
 from dcmaes.distributions._law import ExponentialLaw, ParametricLaw, check_weights
-from dcmaes.distributions._states import check_points, check_size, enumerate_states, locate
+from dcmaes.distributions._states import check_size, enumerate_states, locate
 from dcmaes.distributions._univariate import binomial_table
 
 _CHUNK = 2**19  # numbers drawn at a time: 4 MiB, which stays in cache
@@ -274,8 +274,7 @@ class MultivariateBinomial(LatticeLaw, ParametricLaw):
 
         Given a sum, it is the expected score of the draws that made it.
         """
-        points = check_points("x", x, self.dimension)
-        counts = self._expected_counts(points)
+        counts = self._expected_counts(self._check_states(x))
         states = enumerate_states(self.dimension).astype(np.float64)
         return np.asarray(counts @ self._family.score(states))  # (M11)
 

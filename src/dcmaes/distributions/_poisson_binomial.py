@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcmaes._validation import FloatArray, check_array, check_probabilities, readonly
+from dcmaes._validation import FloatArray, check_probabilities, readonly
 from dcmaes.distributions._law import check_weights
 from dcmaes.distributions._likelihood import maximise_likelihood
 from dcmaes.distributions._univariate import UnivariateLaw, check_counts, check_largest
@@ -88,7 +88,7 @@ class PoissonBinomial(UnivariateLaw):
         >>> PoissonBinomial([0.25, 0.5]).score([0, 2]).round(4).tolist()
         [[-1.3333, -2.0], [4.0, 2.0]]
         """
-        points = check_array("x", x).astype(np.int64)
+        points = self._check_states(x).astype(np.int64)
         without = np.pad(self._leave_one_out, ((0, 0), (1, 1)))
         change = (without[:, :-1] - without[:, 1:]).T  # (P4)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -79,7 +79,7 @@ def fit_pseudo_likelihood(
 def _standardise(trials: IntArray, data: FloatArray, weights: FloatArray) -> _Data:
     centre = weights @ data
     deviation = np.sqrt(weights @ (data - centre) ** 2)
-    scale = np.where(deviation > 0, deviation, 1.0)
+    scale = np.where(deviation > 1e-9 * trials, deviation, 1.0)  # rounding may leave a constant some
     states = [(np.arange(n + 1) - c) / s for n, c, s in zip(trials, centre, scale, strict=True)]
     return _Data((data - centre) / scale, weights, states, centre, scale)
 

@@ -149,6 +149,10 @@ class TruncatedGeometric(UnivariateLaw, ExponentialLaw):
         """The values 0..n."""
         return readonly(np.arange(self._n + 1))
 
+    @property
+    def _ends(self) -> tuple[int, int]:
+        return 0, self._n
+
     @cached_property
     def _table(self) -> tuple[int, FloatArray]:
         return 0, np.asarray(self.pmf(np.arange(self._n + 1)))

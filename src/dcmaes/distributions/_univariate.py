@@ -108,6 +108,22 @@ class UnivariateLaw(ParametricLaw):
     def _support(self) -> tuple[FloatArray, FloatArray]:
         return self.support.astype(np.float64), self.probabilities
 
+    @property
+    def _ends(self) -> tuple[int, int]:
+        """The least and the greatest value."""
+        first, table = self._table
+        return first, first + table.size - 1
+
+    def _check_states(self, x: ArrayLike) -> FloatArray:
+        values = check_array("x", x)
+        first, last = self._ends
+        for where in np.argwhere((values < first) | (values > last) | (values != np.floor(values)))[:1]:
+            raise ValueError(
+                f"x must hold whole numbers from {first} to {last}, got {values[tuple(where)]:g} at index "
+                f"{tuple(where.tolist())}"
+            )
+        return values
+
     def _check_data(self, data: ArrayLike) -> FloatArray:
         return check_counts(data)
 
