@@ -81,7 +81,7 @@ def test_stores_and_saved_runs_keep_what_they_started_with(result, tmp_path):
     assert as_told(dc.Optimizer.load(tmp_path / "saved").history) == expected
     again = dc.Optimizer(SPACE, budget=20, seed=0, x0=stored)
     assert as_told(again.history) == expected
-    with pytest.raises(ValueError, match="x0 has 59 points here, 60 there"):
+    with pytest.raises(ValueError, match=r"x0 has 59 points .* 60 "):
         dc.Optimizer(SPACE, budget=20, seed=0, x0=x0[1:], store=path)
 
 
