@@ -1,9 +1,16 @@
-"""What can be wrong before a run begins, and the exit codes that say it."""
+"""What can be wrong, and the lines and exit codes that say it."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from enum import IntEnum
 from pathlib import Path
+
+import click
+
+from dcmaes._validation import ArgumentError
+from dcmaes.progress import printable
 
 
 class ExitCode(IntEnum):
@@ -51,3 +58,33 @@ def dotted(key: tuple[str | int, ...]) -> str:
     for part in key:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return text
+
+
+class Failure(click.ClickException):
+    """An error that ends the program with a code of its own."""
+
+    def __init__(self, message: str, code: ExitCode) -> None:
+        super().__init__(printable(message))
+        self.code = code
+
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]
+        """The code with which the program ends."""
+        return int(self.code)
+
+
+@contextlib.contextmanager
+def reporting() -> Iterator[None]:
+    """Turn the errors that users can cause into a line and an exit code."""
+    from dcmaes.store import StoreError
+
+    try:
+        yield
+    except SpecError as error:
+        raise Failure(str(error), ExitCode.BAD_INPUT) from error
+    except StoreError as error:
+        raise Failure(str(error), ExitCode.BAD_STORE) from error
+    except ArgumentError as error:  # a run made in Python, with objects that no file can hold
+        raise Failure(f"this store can be used from Python only: {error}", ExitCode.BAD_STORE) from error
+    except KeyboardInterrupt:
+        raise Failure("interrupted", ExitCode.INTERRUPTED) from None

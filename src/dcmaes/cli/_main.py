@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -12,7 +12,7 @@ import click
 
 import dcmaes as dc
 from dcmaes._validation import ArgumentError, check_duration
-from dcmaes.cli._errors import ExitCode, SpecError
+from dcmaes.cli._errors import ExitCode, Failure, SpecError, reporting
 from dcmaes.progress import printable
 from dcmaes.strategies import strategy_names
 
@@ -39,36 +39,6 @@ class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
             return check_duration("it", value)
         except (TypeError, ValueError) as error:
             self.fail(str(error), param, ctx)
-
-
-class Failure(click.ClickException):
-    """An error that ends the program with a code of its own."""
-
-    def __init__(self, message: str, code: ExitCode) -> None:
-        super().__init__(printable(message))
-        self.code = code
-
-    @property
-    def exit_code(self) -> int:  # type: ignore[override]
-        """The code with which the program ends."""
-        return int(self.code)
-
-
-@contextlib.contextmanager
-def reporting() -> Iterator[None]:
-    """Turn the errors that users can cause into a line and an exit code."""
-    from dcmaes.store import StoreError
-
-    try:
-        yield
-    except SpecError as error:
-        raise Failure(str(error), ExitCode.BAD_INPUT) from error
-    except StoreError as error:
-        raise Failure(str(error), ExitCode.BAD_STORE) from error
-    except ArgumentError as error:  # a run made in Python, with objects that no file can hold
-        raise Failure(f"this store can be used from Python only: {error}", ExitCode.BAD_STORE) from error
-    except KeyboardInterrupt:
-        raise Failure("interrupted", ExitCode.INTERRUPTED) from None
 
 
 def _run_options(command: F) -> F:

@@ -69,9 +69,9 @@ class StoredRun:
     space : Space
         What is searched.
     settings : dict
-        "budget", "seed", "direction", "time_limit", "target", "duplicates", "on_error", "strategy" (a dict of
-        "name" and "options"), "has_constraints", "versions" (of dcmaes, numpy and python), "created" (in
-        seconds since 1970). Limits and versions are those of the last sitting.
+        "budget", "seed", "direction", "time_limit", "target", "patience", "duplicates", "on_error",
+        "strategy" (a dict of "name" and "options"), "has_constraints", "versions" (of dcmaes, numpy and
+        python), "created" (in seconds since 1970). Limits and versions are those of the last sitting.
     history : History
         Every evaluation.
     pending : tuple of Pending
