@@ -113,6 +113,7 @@ class DiscreteSearchCV(BaseSearchCV):  # type: ignore[misc]
             seed=int(check_random_state(self.random_state).randint(2**31)),
             strategy=self.strategy,
             direction="maximize",
+            on_error="continue",  # scikit-learn has its own word for fits that all fail
         )
         splits = _SameSplits(self._checked_cv_orig)
         n_recorded, failure = 0, None

@@ -185,7 +185,10 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type
                 seed=seed,
                 strategy=self.strategy,
                 direction="maximize",
-                x0=list(zip(starts, outcomes, strict=True)),
+                on_error="continue",  # scikit-learn has its own word for fits that all fail
+                x0=[
+                    pair for pair in zip(starts, outcomes, strict=True) if not isinstance(pair[1], ValueError)
+                ],
                 constraints=[lambda x: n_least - x.sum(), lambda x: x.sum() - n_most],
             )
             while len(starts) < n_iter and optimizer.should_stop() is None and (trials := optimizer.ask()):
