@@ -40,13 +40,13 @@ def evolve(strategy, state, objective, n_generations, seed=0):
 
 def flatten(data):
     if isinstance(data, dict):
-        return [item for key in sorted(data) for item in flatten(data[key])]
+        return [item for key in sorted(data) if key != "type" for item in flatten(data[key])]
     return [np.asarray(data, dtype=float).tobytes()] if data is not None else [b""]
 
 
 def learned(strategy, state):
     data = strategy.state_to_dict(state)
-    return flatten({key: data[key] for key in ("marginals", "copula", "paths")})
+    return flatten({key: data[key] for key in ("distribution", "paths")})
 
 
 def sphere(x):
