@@ -22,6 +22,8 @@ def test_public_names():
         "Integer",
         "LATTICE",
         "Ordinal",
+        "Scale",
+        "SiteKind",
         "Sites",
         "Space",
         "Variable",
@@ -36,7 +38,7 @@ def test_public_names_of_a_space():
     assert public == {
         *("array", "binary", "integers", "from_dict", "to_dict", "differences"),
         *("variables", "names", "is_named", "dimension", "size", "sites"),
-        *("contains", "sample", "encode", "encode_many", "decode", "decode_many"),
+        *("contains", "sample", "encode", "encode_many", "decode", "decode_many", "decode_column"),
     }
 
 
