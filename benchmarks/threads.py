@@ -51,16 +51,7 @@ def bits():
     return lambda: dc.minimize(np.sum, dc.Space.binary(30), budget=200, seed=0)
 
 
-def report():
-    """The report of a run over 200 bits, 600 evaluations."""
-    import dcmaes as dc
-    from dcmaes.report import write_html
-
-    result = dc.minimize(np.sum, dc.Space.binary(200), budget=600, seed=0, strategy="random")
-    return lambda: write_html(result, os.devnull)
-
-
-WORK = {work.__name__: work for work in (readme, bits, report)}
+WORK = {work.__name__: work for work in (readme, bits)}
 
 
 def measure(name: str, setting: str) -> None:
