@@ -36,4 +36,5 @@ def pair_couplings(supports: NDArray[np.bool_], scores: FloatArray) -> tuple[Flo
     effect = weights @ spins / d
     coupling = (spins * weights[:, None]).T @ spins / d**2
     np.fill_diagonal(coupling, 0.0)
-    return effect, coupling
+    # Rounding may differ between the two triangles.
+    return effect, (coupling + coupling.T) / 2
