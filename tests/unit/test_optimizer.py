@@ -209,7 +209,7 @@ def test_an_empty_tell_is_nothing():
         ({"target": float("nan")}, ValueError, "target must be finite"),
         ({"duplicates": "no"}, ValueError, "duplicates must be one of"),
         ({"on_error": "ignore"}, ValueError, "on_error must be one of"),
-        ({"constraints": [1]}, TypeError, "constraints must be callables"),
+        ({"constraints": [1]}, TypeError, "constraints must be functions of a point or text"),
         ({"callbacks": ["x"]}, TypeError, "callbacks must be callables"),
     ],
 )
