@@ -31,14 +31,14 @@ class RunLog:
 
     def tell(self, run: Run, n: int) -> None:
         """Say what came of the last `n` evaluations."""
-        first = len(run.archive) - n
+        first = len(run.memory) - n
         for index in range(first, first + n):
-            if (reason := run.archive.reason(index)) is not None:
+            if (reason := run.memory.reason(index)) is not None:
                 LOGGER.warning("evaluation %d failed: %s", run.number(index), printable(reason))
         if LOGGER.isEnabledFor(logging.INFO) and (best := run.best()) is not None and best >= first:
-            value, violation = run.standing(best)
+            violation, value = run.rank(best)
             remark = f", infeasible by {violation:.6g}" if violation > 0.0 else ""
-            point = describe_point(run.space.decode(run.archive.x(best)))
+            point = describe_point(run.space.decode(run.memory.x(best)))
             found = f"{run.settings.sign * value:.10g}{remark}"
             LOGGER.info("evaluation %d is the best so far: %s at %s", run.number(best), found, point)
 

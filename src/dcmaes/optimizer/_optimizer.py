@@ -155,7 +155,7 @@ class Optimizer:
     def pending(self) -> tuple[Trial, ...]:
         """Trials that were handed out and not told yet, oldest first."""
         with self._lock:
-            return tuple(out.trial for out in self._run.knowledge.outstanding.values())
+            return tuple(out.trial for out in self._run.outstanding.values())
 
     @property
     def best(self) -> Record | None:
@@ -167,7 +167,7 @@ class Optimizer:
     @property
     def history(self) -> History:
         """All evaluations so far."""
-        return History(self._run.archive, self._run.space, self._run.settings.sign)
+        return History(self._run.memory, self._run.space, self._run.settings.sign)
 
     def ask(self, n: int | None = None) -> list[Trial]:
         """Return new trials to evaluate.

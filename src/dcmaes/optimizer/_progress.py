@@ -50,13 +50,13 @@ class Observer:
         with optimizer._lock:
             index = run.best()
             best = None if index is None else optimizer.history[index]
-            value, violation = run.standing(index)
+            violation, value = run.rank(index)
             standing = Standing(
                 n_told=run.n_told,
                 budget=run.settings.budget,
                 n_running=self._count_running(),
-                n_pending=len(run.knowledge.outstanding) if self.evaluator is None else 0,
-                n_failures=run.archive.n_failures,
+                n_pending=len(run.outstanding) if self.evaluator is None else 0,
+                n_failures=run.memory.n_failures,
                 n_restarts=run.search.n_restarts,
                 best_value=run.settings.sign * value,
                 best_violation=0.0 if best is None else violation,
@@ -80,18 +80,18 @@ class Observer:
 
     def _find_failure(self) -> str:
         """Return the last reason of a failure; each evaluation is looked at once."""
-        archive = self._optimizer._run.archive
-        for index in range(self._n_seen, len(archive)):
-            self._failure = archive.reason(index) or self._failure
-        self._n_seen = len(archive)
+        memory = self._optimizer._run.memory
+        for index in range(self._n_seen, len(memory)):
+            self._failure = memory.reason(index) or self._failure
+        self._n_seen = len(memory)
         return self._failure
 
     def _find_step_size(self, state: Any) -> float:
-        now = time.monotonic()
+        run, now = self._optimizer._run, time.monotonic()
         if state is not self._state and now >= self._not_before:
             self._state = state
             with contextlib.suppress(Exception), single_thread():
-                self._step_size = float(self._optimizer._run.strategy.summary(state).step_size)
+                self._step_size = float(run.strategy.summary(state, run.memory).step_size)
             done = time.monotonic()
             self._not_before = done + _SHARE * (done - now)
         return self._step_size

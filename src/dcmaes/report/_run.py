@@ -144,7 +144,7 @@ def _of_result(result: Result) -> Run:
     # Result and history keep settings, space, sign and coded points to themselves: only this takes them.
     history = result.history
     space, sign, n = history._space, history._sign, len(history)
-    x = history._archive.points(0, n)
+    x = history._memory.points(0, n)
     ends = np.where(history.is_given, math.nan, history.told_at)
     return Run(
         result=result,

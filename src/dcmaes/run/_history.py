@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from dcmaes._html import html_table, value_text
 from dcmaes._validation import FloatArray, IntArray, readonly
-from dcmaes.run._archive import Archive, Status
 from dcmaes.space import Space
+from dcmaes.strategies import Memory
 
 _BLOCK = 1024
 # How much a notebook shows.
 _MOST_ROWS = 10
 _MOST_COLUMNS = 12
-_STATUSES = np.array([status.name.lower() for status in Status])
+_STATUSES = np.array(["ok", "infeasible", "failed"])
 
 
 class Record(NamedTuple):
@@ -88,11 +88,11 @@ class History(Sequence[Record]):
     (4, 2.0, array([2., 1., 0., 0.]))
     """
 
-    def __init__(self, archive: Archive, space: Space, sign: float) -> None:
-        self._archive = archive
+    def __init__(self, memory: Memory, space: Space, sign: float) -> None:
+        self._memory = memory
         self._space = space
         self._sign = sign
-        self._n = len(archive)
+        self._n = len(memory)
 
     def __len__(self) -> int:
         return self._n
@@ -105,13 +105,13 @@ class History(Sequence[Record]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(self._n))]
         position = range(self._n)[index]
-        return self._record(position, self._space.decode(self._archive.x(position)))
+        return self._record(position, self._space.decode(self._memory.x(position)))
 
     def __iter__(self) -> Iterator[Record]:
         for first in range(0, self._n, _BLOCK):
             stop = min(first + _BLOCK, self._n)
             for i, point in enumerate(
-                self._space.decode_many(self._archive.points(first, stop)), start=first
+                self._space.decode_many(self._memory.points(first, stop)), start=first
             ):
                 yield self._record(i, point)
 
@@ -136,58 +136,58 @@ class History(Sequence[Record]):
     @property
     def ids(self) -> IntArray:
         """Numbers of the trials, shape (n,)."""
-        return readonly(self._archive.column("id", self._n))
+        return readonly(self._memory.column("id", self._n))
 
     @property
     def points(self) -> Any:
         """The points: a list of dicts, or an array of shape (n, d)."""
-        points = self._space.decode_many(self._archive.points(0, self._n))
+        points = self._space.decode_many(self._memory.points(0, self._n))
         return points if self._space.is_named else np.array(points).reshape(self._n, self._space.dimension)
 
     @property
     def values(self) -> FloatArray:
         """The values, shape (n,); NaN where there is none."""
-        return readonly(self._sign * self._archive.column("value", self._n))
+        return readonly(self._sign * self._memory.column("value", self._n))
 
     @property
     def violations(self) -> FloatArray:
         """The total constraint violations, shape (n,)."""
-        return readonly(self._archive.column("violation", self._n))
+        return readonly(self._memory.column("violation", self._n))
 
     @property
     def statuses(self) -> NDArray[np.str_]:
         """The status of each evaluation: "ok", "infeasible" or "failed", shape (n,)."""
-        return readonly(_STATUSES[self._archive.column("status", self._n)])
+        return readonly(_statuses(self._memory.column("violation", self._n)))
 
     @property
     def reasons(self) -> list[str | None]:
         """Why each evaluation failed, or None."""
-        return [self._archive.reason(i) for i in range(self._n)]
+        return [self._memory.reason(i) for i in range(self._n)]
 
     @property
     def restarts(self) -> IntArray:
         """How often the search had been restarted when each point was asked for, shape (n,)."""
-        return readonly(self._archive.column("restart", self._n).astype(np.int64))
+        return readonly(self._memory.column("restart", self._n).astype(np.int64))
 
     @property
     def objective_times(self) -> FloatArray:
         """Seconds each evaluation took, shape (n,); NaN where it was not said."""
-        return readonly(self._archive.column("seconds", self._n))
+        return readonly(self._memory.column("seconds", self._n))
 
     @property
     def told_at(self) -> FloatArray:
         """Seconds from the start of the run to each tell, shape (n,)."""
-        return readonly(self._archive.column("told_at", self._n))
+        return readonly(self._memory.column("told_at", self._n))
 
     @property
     def is_given(self) -> NDArray[np.bool_]:
         """Whether each value came with the starting points and cost no evaluation, shape (n,)."""
-        return readonly(self._archive.column("is_given", self._n).astype(np.bool_))
+        return readonly(self._memory.column("is_given", self._n).astype(np.bool_))
 
     @property
     def best_so_far(self) -> FloatArray:
         """Best feasible value up to each evaluation, shape (n,); NaN before the first."""
-        value = np.where(self.statuses == "ok", self._archive.column("value", self._n), np.inf)
+        value = np.where(self.statuses == "ok", self._memory.column("value", self._n), np.inf)
         best = np.minimum.accumulate(value)
         return readonly(self._sign * np.where(np.isinf(best), np.nan, best))
 
@@ -226,20 +226,26 @@ class History(Sequence[Record]):
         """Return coded points, shape (m, d), and values to be minimized, (m,), of the last feasible ones."""
         first = max(self._n - n_most, 0)
         is_feasible = self.statuses[first:] == "ok"
-        x = self._archive.points(first, self._n)[is_feasible]
-        return x, self._archive.column("value", self._n)[first:][is_feasible]
+        x = self._memory.points(first, self._n)[is_feasible]
+        return x, self._memory.column("value", self._n)[first:][is_feasible]
 
     def _record(self, index: int, point: Any) -> Record:
-        entry = self._archive.entry(index)
+        entry = self._memory.evaluation(index)
         return Record(
             id=entry.id,
             point=point,
             value=self._sign * entry.value,
             violation=entry.violation,
-            status=str(_STATUSES[entry.status]),
-            reason=self._archive.reason(index),
+            status=str(_statuses(np.array(entry.violation))),
+            reason=self._memory.reason(index),
             restart=entry.restart,
             objective_time=entry.seconds,
             told_at=entry.told_at,
-            is_given=bool(entry.is_given),
+            is_given=entry.is_given,
         )
+
+
+def _statuses(violation: FloatArray) -> NDArray[np.str_]:
+    """Return the status that each violation stands for: 0 feasible, infinite a failure."""
+    statuses: NDArray[np.str_] = _STATUSES[(violation > 0.0).astype(np.int64) + np.isinf(violation)]
+    return statuses

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dcmaes._validation import FloatArray
+from dcmaes.strategies import Rank
 
 # One evaluation in five goes to a point that may be the best one, to make sure (benchmarks/noise.py).
 AGAIN_SHARE = 0.2
@@ -73,13 +74,13 @@ class Repeats:
         self._n_repeats += count > 0
         self._columns[:, number] = count + 1, mean, squares, total_violation + violation, self._n_told
 
-    def worth(self, key: bytes) -> tuple[float, float]:
-        """Return mean value and violation of a point; NaN and infinite if none of its evaluations counts."""
+    def mean(self, key: bytes) -> Rank:
+        """Return mean violation and value of a point; infinite and NaN if none of its evaluations counts."""
         number = self._numbers.get(key)
         if number is None:
-            return math.nan, math.inf
+            return Rank(math.inf, math.nan)
         count, mean, _, violation, _ = self._columns[:, number].tolist()
-        return mean, violation / count
+        return Rank(violation / count, mean)
 
     def count(self, key: bytes) -> int:
         """Return how many evaluations of a point count; at least one, for a point of which all failed."""

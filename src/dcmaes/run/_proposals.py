@@ -10,9 +10,9 @@ import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.run._constraints import Constraints
-from dcmaes.run._knowledge import Knowledge
 from dcmaes.run._search import Search
 from dcmaes.space import Space
+from dcmaes.strategies import Memory
 
 # After this many consecutive batches of known points, a new point is found without the strategy.
 # Known values told at no cost also move a strategy, so it may escape by itself. The number limits the
@@ -55,7 +55,7 @@ class Proposer:
         Where to look.
     search : Search
         The strategy at work: drawn from, and told for nothing what its known and excluded draws are worth.
-    knowledge : Knowledge
+    memory : Memory
         Which points are known; excluded ones are added to it.
     constraints : Constraints
         What a new point must satisfy.
@@ -69,14 +69,14 @@ class Proposer:
     """
 
     def __init__(
-        self, space: Space, search: Search, knowledge: Knowledge, constraints: Constraints, skips_known: bool
+        self, space: Space, search: Search, memory: Memory, constraints: Constraints, skips_known: bool
     ) -> None:
         self._space = space
         self._search = search
-        self._knowledge = knowledge
+        self._memory = memory
         self._constraints = constraints
         self._skips_known = skips_known
-        self._codec = knowledge.archive.codec
+        self._codec = memory.codec
         self._size = space.size
         self.reserve: list[int] = []
 
@@ -95,15 +95,15 @@ class Proposer:
                 break
             is_fruitless = n_known + n_excluded > 0
             n_draws = max(n - len(found), self._search.batch_size if is_fruitless else 1)
-            tally = self._sift(self._search.sample(n_draws, self._knowledge), n, found, is_draw=True)
+            tally = self._sift(self._search.sample(n_draws), n, found, is_draw=True)
             n_known = 0 if tally.n_new else n_known + tally.n_seen - tally.n_excluded
             n_excluded = 0 if tally.n_new else n_excluded + tally.n_excluded
         return found
 
     def _is_used_up(self, found: list[Candidate]) -> bool:
-        if not self._knowledge.is_finite:
+        if self._size == math.inf:
             return False
-        n_gone = self._knowledge.n_points + len(found) if self._skips_known else len(self._knowledge.excluded)
+        n_gone = self._memory.n_known + len(found) if self._skips_known else len(self._memory.excluded)
         return n_gone >= self._size
 
     def _sift(self, x: FloatArray, n: int, found: list[Candidate], is_draw: bool) -> _Tally:
@@ -113,52 +113,52 @@ class Proposer:
         """
         rows = self._codec.rows(x)
         keys = [self._codec.key(row) for row in rows]
-        worths = [self._recall(key) for key in keys]
-        unknown = [i for i, worth in enumerate(worths) if worth is None]
+        known = [self._recall(key) for key in keys]
+        unknown = [i for i, found_there in enumerate(known) if found_there is None]
         points = dict(zip(unknown, self._space.decode_many(x[unknown]), strict=True)) if unknown else {}
         taken = {candidate.key for candidate in found}
         n_before, n_seen, n_excluded = len(found), 0, 0
-        for i, (row, key, worth) in enumerate(zip(rows, keys, worths, strict=True)):
+        for i, (row, key, recalled) in enumerate(zip(rows, keys, known, strict=True)):
             if len(found) == n:
                 break
             n_seen += 1
-            is_repeat = worth is not None
-            if worth is None:
-                if self._skips_known and (key in taken or self._knowledge.is_out(key)):
+            if recalled is None:
+                if self._skips_known and (key in taken or self._memory.is_out(key)):
                     continue
                 violation = self._violation(key, points[i]) if self._constraints else 0.0
                 if violation == 0.0:
                     taken.add(key)
                     found.append(Candidate(row, key, points[i]))
                     continue
-                worth = (math.nan, violation)
-            n_excluded += not is_repeat
-            if is_draw:
-                self._search.learn(row, *worth, is_repeat)
+                n_excluded += 1
+                if is_draw:
+                    self._memory.add_excluded(row, violation)
+                    self._search.learn_for_free(row, math.nan, violation, -1, is_repeat=False)
+            elif is_draw:
+                self._search.learn_for_free(row, *recalled, is_repeat=True)
         return _Tally(n_seen, len(found) - n_before, n_excluded)
 
     def _violation(self, key: bytes, point: Any) -> float:
         """Return the violation of a point, which is looked at once only if it may come again."""
-        known = self._knowledge.excluded.get(key)
+        known = self._memory.excluded.get(key)
         if known is not None:
             return known
         violation = self._constraints.violation(point)
         if violation > 0.0:
-            self._knowledge.exclude(key, violation)
+            self._memory.exclude(key, violation)
         return violation
 
-    def _recall(self, key: bytes) -> tuple[float, float] | None:
-        """Return value and violation of a point that is known, or None."""
-        if self._skips_known:
-            worth = self._knowledge.archive.worth(key)
-            if worth is not None:
-                return worth
-        violation = self._knowledge.excluded.get(key)
-        return None if violation is None else (math.nan, violation)
+    def _recall(self, key: bytes) -> tuple[float, float, int] | None:
+        """Return value, violation and place in the memory of a point that is known, or None."""
+        if self._skips_known and (place := self._memory.find_key(key)) is not None:
+            evaluation = self._memory.evaluation(place)
+            return evaluation.value, evaluation.violation, place
+        excluded = self._memory.excluded.get(key)
+        return None if excluded is None else (math.nan, excluded, -1)
 
     def _look_elsewhere(self, n: int, found: list[Candidate], is_late: Callable[[], bool]) -> None:
         """Add new points to `found`, until it has `n`, without asking the strategy."""
-        if self._size <= max(LISTED_POINTS, 4 * self._knowledge.n_points):
+        if self._size <= max(LISTED_POINTS, 4 * self._memory.n_known):
             self._look_through_list(n, found)
         else:
             self._look_around(n, found, is_late)
@@ -194,8 +194,8 @@ class Proposer:
         """Change ever more variables of the best point at random: one at first, all in the end."""
         rng, sites = self._search.rng, self._space.sites
         shape = (_BLOCK, sites.dimension)
-        best = self._knowledge.archive.best
-        x = sites.uniform(rng.random(shape[1:])) if best is None else self._knowledge.archive.x(best)
+        best = self._memory.best
+        x = sites.uniform(rng.random(shape[1:])) if best is None else self._memory.x(best)
         for block in range(OTHER_DRAWS // _BLOCK):
             if len(found) == n or is_late():
                 return

@@ -19,7 +19,7 @@ from dcmaes.run._run import Run
 from dcmaes.run._settings import Settings
 from dcmaes.run._stopping import StopReason
 from dcmaes.space import Space
-from dcmaes.strategies import Explaining, Modelling, Strategy
+from dcmaes.strategies import Explaining, Memory, Modelling, Strategy
 
 if TYPE_CHECKING:
     from dcmaes.distributions import LatticeGaussian
@@ -137,18 +137,19 @@ class Result:
     _space: Space = field(repr=False)
     _strategy: Strategy[Any] = field(repr=False)
     _state: Any = field(repr=False)
+    _memory: Memory = field(repr=False)
 
     @cached_property
     def distribution(self) -> Distribution:
         """The last search distribution: means, marginals, correlations."""
         with single_thread():
-            return Distribution(self._space, self._strategy.summary(self._state), self._law)
+            return Distribution(self._space, self._strategy.summary(self._state, self._memory), self._law)
 
     def _law(self) -> LatticeGaussian | None:
         if not isinstance(self._strategy, Modelling):
             return None
         with single_thread():
-            return self._strategy.law(self._state)
+            return self._strategy.law(self._state, self._memory)
 
     def interactions(self) -> list[Interaction]:
         """Return the pairs of variables that interact, strongest first; pairs of strength 0 are left out.
@@ -162,7 +163,7 @@ class Result:
         [(1, 2)]
         """
         with single_thread():
-            strength = np.asarray(self._strategy.interactions(self._state))
+            strength = np.asarray(self._strategy.interactions(self._state, self._memory))
         first, second = np.triu_indices(len(strength), k=1)
         found = strength[first, second]
         order = np.argsort(-found, kind="stable")
@@ -185,7 +186,7 @@ class Result:
         x, value = self.history._feasible(_MOST_EVALUATIONS)
         is_certain = certain_pairs(self._space.sites, x, value, is_tested)[first, second]
         if isinstance(self._strategy, Explaining):
-            is_certain |= self._strategy.explained_pairs(self._state)[first, second]
+            is_certain |= self._strategy.explained_pairs(self._state, self._memory)[first, second]
         return is_certain
 
     @staticmethod
@@ -223,9 +224,9 @@ class Result:
 def result_of(run: Run, optimizer_time: float) -> Result:
     """Return what is known of a run so far."""
     reason = run.stop.reason if run.is_over() and run.stop is not None else None
-    history = History(run.archive, run.space, run.settings.sign)
+    history = History(run.memory, run.space, run.settings.sign)
     best = run.best()
-    value, violation = run.standing(best)
+    violation, value = run.rank(best)
     return Result(
         x=None if best is None else history[best].point,
         fun=run.settings.sign * value,
@@ -237,7 +238,7 @@ def result_of(run: Run, optimizer_time: float) -> Result:
         history=history,
         strategy=run.strategy.name,
         seed=run.settings.seed,
-        n_failures=run.archive.n_failures,
+        n_failures=run.memory.n_failures,
         n_restarts=run.search.n_restarts,
         objective_time=run.objective_time,
         optimizer_time=optimizer_time,
@@ -246,4 +247,5 @@ def result_of(run: Run, optimizer_time: float) -> Result:
         _space=run.space,
         _strategy=run.strategy,
         _state=run.search.state,
+        _memory=run.memory.snapshot(),
     )

@@ -12,19 +12,17 @@ from typing import Any
 import numpy as np
 
 from dcmaes._validation import check_list, check_number, shown
-from dcmaes.run._archive import Archive, Entry, Status
 from dcmaes.run._constraints import ConstraintError, Constraints
-from dcmaes.run._knowledge import Knowledge, Outstanding
 from dcmaes.run._noise import Noise, Repeats
 from dcmaes.run._proposals import EXCLUDED_DRAWS, OTHER_DRAWS, Candidate, Proposer
-from dcmaes.run._rows import RowCodec
 from dcmaes.run._search import Search
 from dcmaes.run._settings import Settings
 from dcmaes.run._start import read_start
 from dcmaes.run._stopping import N_ALIKE, PASSING, Stop, StopReason, are_alike
-from dcmaes.run._trial import Measurement, Reading, Trial, freeze, read
+from dcmaes.run._trial import Measurement, Outstanding, Reading, Trial, freeze, read
 from dcmaes.space import Space
-from dcmaes.strategies import Evaluations, Strategy
+from dcmaes.strategies import Evaluations, Memory, Rank, Strategy
+from dcmaes.strategies._memory import Evaluation
 
 _WANTED_TRIALS = "a Trial that ask returned, or several of them"
 
@@ -34,6 +32,12 @@ class Run:
 
     Attributes
     ----------
+    memory : Memory
+        All evaluations, and what is known of points.
+    repeats : Repeats or None
+        The means over repeated evaluations, if they are to be averaged.
+    outstanding : dict of int to Outstanding
+        Trials out for evaluation by their id, in the order in which they were asked for.
     stop : Stop or None
         Why the run is over; trials still out are recorded also afterwards.
     error : BaseException or None
@@ -49,9 +53,9 @@ class Run:
         self.settings = settings
         self.strategy = strategy
         self.constraints = constraints
-        codec = RowCodec(space.sites)
-        self.archive = Archive(codec, Repeats() if settings.duplicates == "reevaluate" else None)
-        self.knowledge = Knowledge(self.archive, is_finite=space.size != math.inf)
+        self.memory = Memory(space.sites)
+        self.repeats = Repeats() if settings.duplicates == "reevaluate" else None
+        self.outstanding: dict[int, Outstanding] = {}
         self.queue: deque[Candidate] = deque()
         self.next_id = 0
         self.n_told = 0
@@ -62,11 +66,11 @@ class Run:
         self.traceback: str | None = None
         self._started_at = time.perf_counter()
         self.time_before = 0.0
-        start = self._admit(x0)
+        self.memory.starts = self._admit(x0)
         rng = np.random.default_rng(settings.seed)
-        self.search = Search(strategy, codec, space.sites, start, settings.budget, rng)
+        self.search = Search(strategy, self.memory, settings.budget, rng)
         self.proposer = Proposer(
-            space, self.search, self.knowledge, constraints, skips_known=settings.duplicates == "cache"
+            space, self.search, self.memory, constraints, skips_known=settings.duplicates == "cache"
         )
         self._check_best()
 
@@ -78,7 +82,7 @@ class Run:
     @property
     def room(self) -> int:
         """How many trials may still be handed out."""
-        return self.settings.budget - self.n_told - len(self.knowledge.outstanding)
+        return self.settings.budget - self.n_told - len(self.outstanding)
 
     def is_asking(self) -> bool:
         """Tell whether there may be something to hand out; if not, asking changes nothing."""
@@ -90,7 +94,7 @@ class Run:
             return []
         self.search.flush()
         again = self._ask_again(self.room if n is None else min(n, self.room))
-        n_out = sum(not out.is_again for out in self.knowledge.outstanding.values())
+        n_out = sum(not out.is_again for out in self.outstanding.values())
         n_wanted = max(1, self.search.batch_size - n_out) if n is None else n - len(again)
         n_wanted = min(n_wanted, self.room)
         trials = again + self._ask_queued(n_wanted)
@@ -101,7 +105,7 @@ class Run:
                 trials += [self._hand_out(candidate) for candidate in found]
             except ConstraintError as error:
                 self.halt(StopReason.ERROR.stop(why=str(error)), error)
-        if self.search.converged is not None or not self.knowledge.outstanding:
+        if self.search.converged is not None or not self.outstanding:
             self._give_up()
         return trials
 
@@ -122,25 +126,56 @@ class Run:
     def record(self, trial_id: int, measurement: Measurement, told_at: float) -> None:
         """Record the result of one trial: the only place where evaluations enter a run."""
         reading, seconds = measurement.reading, measurement.seconds
-        value, violation = self.settings.sign * reading.value, reading.violation
-        status = Status.of(violation)
-        out = self.knowledge.take_back(trial_id)
-        entry = Entry(trial_id, value, violation, status, out.restart, seconds, told_at, False)
-        self.archive.append(out.row, out.key, entry, reading.reason)
+        out = self.take_back(trial_id)
+        if out.is_again:
+            self.search.flush()  # what was told before is learned from as it was then
+        place = self.remember(
+            *(trial_id, out.row, reading),
+            *(out.restart, seconds, told_at, out.is_again),
+        )
         self.n_told += 1
         if not math.isnan(seconds):
             self.objective_time += seconds
-        count = 1
-        if self.archive.repeats is not None:
-            value, violation = self.archive.repeats.worth(out.key)
-            count = self.archive.repeats.count(out.key)
-        if out.is_again:
-            self.search.remind(out.row, value, violation, count)
-        else:
-            self.search.learn(out.row, value, violation, count=count)
-        if status == Status.FAILED:
+        if not out.is_again:
+            self.search.learn(place)
+        if reading.violation == math.inf:
             self._check_failure(trial_id, reading)
+        violation, value = self.memory.evaluation(place).mean
         self._check_stop(value, violation, self._margin(out.key))
+
+    def remember(
+        self,
+        trial_id: int,
+        row: bytes,
+        reading: Reading,
+        restart: int = 0,
+        seconds: float = math.nan,
+        told_at: float = 0.0,
+        is_again: bool = False,
+        is_given: bool = False,
+    ) -> int:
+        """Add an evaluation, in the user's sign, to the memory, and return its place there."""
+        key = self.memory.codec.key(row)
+        value, violation = self.settings.sign * reading.value, reading.violation
+        mean, count = Rank(violation, value), 1
+        if self.repeats is not None:
+            if violation < math.inf:
+                self.repeats.add(key, len(self.memory), value, violation)
+            mean, count = self.repeats.mean(key), self.repeats.count(key)
+        evaluation = Evaluation(
+            trial_id, value, violation, restart, seconds, told_at, is_given, is_again, mean, count
+        )
+        return self.memory.append(row, key, evaluation, reading.reason)
+
+    def hand_out(self, out: Outstanding) -> None:
+        """Remember that a trial is pending."""
+        self.outstanding[out.trial.id] = out
+        self.memory.hand_out(out.trial.id, out.row, out.key)
+
+    def take_back(self, trial_id: int) -> Outstanding:
+        """Remove a trial from the pending ones, and return it."""
+        self.memory.take_back(trial_id)
+        return self.outstanding.pop(trial_id)
 
     def is_over(self) -> bool:
         """Tell whether the run has stopped; reads the clock."""
@@ -171,20 +206,17 @@ class Run:
 
     def best(self) -> int | None:
         """Return the index of the best evaluation (the first of the best point, if repeats are averaged)."""
-        return self.archive.best if self.archive.repeats is None else self.archive.repeats.best()
+        return self.memory.best if self.repeats is None else self.repeats.best()
 
-    def standing(self, index: int | None) -> tuple[float, float]:
-        """Return value and violation of an evaluation (of its point, if repeats are averaged)."""
+    def rank(self, index: int | None) -> Rank:
+        """Return violation and value of an evaluation (of its point, if repeats are averaged)."""
         if index is None:
-            return math.nan, math.inf
-        if self.archive.repeats is not None:
-            return self.archive.repeats.worth(self._key(index))
-        entry = self.archive.entry(index)
-        return entry.value, entry.violation
+            return Rank(math.inf, math.nan)
+        return self.memory.evaluation(index).mean if self.repeats is None else self.repeats.mean(self._key(index))
 
     def noise(self) -> Noise | None:
         """Return how noisy the objective is, if repeats are averaged."""
-        repeats, best = self.archive.repeats, self.best()
+        repeats, best = self.repeats, self.best()
         return None if repeats is None else repeats.noise(None if best is None else self._key(best))
 
     def message(self, violation: float) -> str:
@@ -192,77 +224,80 @@ class Run:
         running = f"still running: {self.n_told} of {self.settings.budget} evaluations told"
         message = running if self.stop is None else self.stop.message
         is_error = self.stop is not None and self.stop.reason in (StopReason.ERROR, StopReason.FAILURES)
-        if violation == 0.0 or is_error or not len(self.archive):
+        if violation == 0.0 or is_error or not len(self.memory):
             return message
         if violation < math.inf:
             return f"{message}; no feasible point was found, the smallest violation is {violation:.6g}"
-        return f"{message}; every evaluation failed, the first one with: {self.archive.reason(0)}"
+        return f"{message}; every evaluation failed, the first one with: {self.memory.reason(0)}"
 
     def _admit(self, x0: Any) -> Evaluations:
         """Record the starting points with a value, queue the others, and return them all."""
         self.starts = read_start(x0, self.space)
-        values, violations = [], []
+        values, violations, places = [], [], []
         for x, reading in self.starts:
-            (row,) = self.archive.codec.rows(x[np.newaxis])
-            candidate = Candidate(row, self.archive.codec.key(row), self.space.decode(x))
+            (row,) = self.memory.codec.rows(x[np.newaxis])
+            candidate = Candidate(row, self.memory.codec.key(row), self.space.decode(x))
             violation = self.constraints.violation(candidate.point)
-            value = math.nan
+            value, place = math.nan, -1
             if reading is not None:
                 value, violation = self.settings.sign * reading.value, violation + reading.violation
-                entry = Entry(self.next_id, value, violation, Status.of(violation), 0, math.nan, 0.0, True)
-                self.archive.append(row, candidate.key, entry, reading.reason)
+                total = reading._replace(violation=violation)
+                place = self.remember(self.next_id, row, total, is_given=True)
                 self.next_id += 1
             elif violation > 0.0:
-                self.knowledge.exclude(candidate.key, violation)
+                self.memory.exclude(candidate.key, violation)
+                self.memory.add_excluded(row, violation)
             else:
                 self.queue.append(candidate)
             values.append(value)
             violations.append(violation)
+            places.append(place)
         self.start_violations = violations
         x = np.array([start.x for start in self.starts]).reshape(-1, self.space.dimension)
-        return Evaluations(x, np.array(values, dtype=np.float64), np.array(violations, dtype=np.float64))
+        value, violation = np.array(values, dtype=np.float64), np.array(violations, dtype=np.float64)
+        return Evaluations(x, value, violation, row=np.array(places, dtype=np.int64))
 
     def _ask_queued(self, n: int) -> list[Trial]:
         """Hand out up to `n` starting points."""
         trials: list[Trial] = []
         while self.queue and len(trials) < n:
             candidate = self.queue.popleft()
-            is_known = self.archive.find(candidate.key) is not None or self.knowledge.is_out(candidate.key)
+            is_known = self.memory.find_key(candidate.key) is not None or self.memory.is_out(candidate.key)
             if not (is_known and self.settings.duplicates == "cache"):
                 trials.append(self._hand_out(candidate))
         return trials
 
     def _ask_again(self, n: int) -> list[Trial]:
         """Hand out up to `n` points that were evaluated before, to make sure of their value."""
-        repeats = self.archive.repeats
+        repeats = self.repeats
         trials: list[Trial] = []
         while repeats is not None and not self.queue and len(trials) < n:
             index = repeats.choose(
-                self.next_id, self.n_again, lambda index: self.knowledge.is_out(self._key(index))
+                self.next_id, self.n_again, lambda index: self.memory.is_out(self._key(index))
             )
             if index is None:
                 break
             self.n_again += 1
-            point = self.space.decode(self.archive.x(index))
-            candidate = Candidate(self.archive.row(index), self._key(index), point)
+            point = self.space.decode(self.memory.x(index))
+            candidate = Candidate(self.memory.row(index), self._key(index), point)
             trials.append(self._hand_out(candidate, is_again=True))
         return trials
 
     def _key(self, index: int) -> bytes:
-        return self.archive.codec.key(self.archive.row(index))
+        return self.memory.codec.key(self.memory.row(index))
 
     def _hand_out(self, candidate: Candidate, is_again: bool = False) -> Trial:
         trial = Trial(self.next_id, freeze(candidate.point))
         self.next_id += 1
         restart = self.search.n_restarts
-        self.knowledge.hand_out(Outstanding(trial, candidate.row, candidate.key, restart, is_again))
+        self.hand_out(Outstanding(trial, candidate.row, candidate.key, restart, is_again))
         return trial
 
     def _check_pending(self, trial: Trial) -> int:
         """Return the id of a pending trial of this run, or raise."""
         if not isinstance(trial, Trial):
             raise TypeError(f"trials must be {_WANTED_TRIALS}, got {shown(trial)}")
-        out = self.knowledge.outstanding.get(trial.id)
+        out = self.outstanding.get(trial.id)
         if out is None:
             if 0 <= trial.id < self.next_id:
                 raise ValueError(f"trial {trial.id} was told already")
@@ -281,12 +316,12 @@ class Run:
 
     def _check_best(self) -> None:
         best = self.best()
-        value, violation = self.standing(best)
+        violation, value = self.rank(best)
         self._check_stop(value, violation, 0.0 if best is None else self._margin(self._key(best)))
 
     def _margin(self, key: bytes) -> float:
         """Return by how much a value must be better to be so beyond doubt; NaN if that is not known yet."""
-        return 0.0 if self.archive.repeats is None else self.archive.repeats.noise(key).error
+        return 0.0 if self.repeats is None else self.repeats.noise(key).error
 
     def _check_stop(self, value: float, violation: float, margin: float = 0.0) -> None:
         """Stop if the latest value reaches the target, or if there is nothing left to do."""
@@ -296,7 +331,7 @@ class Run:
         if target is not None and violation == 0.0 and value + margin <= sign * target:
             where = _place(self.n_told)
             self.stop = StopReason.TARGET.stop(target=target, value=sign * value, where=where)
-        elif not self.knowledge.outstanding and self.proposer.is_exhausted:
+        elif not self.outstanding and self.proposer.is_exhausted:
             self.stop = self._exhaustion()
         elif self.n_told >= self.settings.budget:
             self.stop = StopReason.BUDGET.stop(budget=self.settings.budget)
@@ -310,15 +345,15 @@ class Run:
         if self.settings.on_error == "raise":
             why = f"the evaluation of trial {trial_id} failed: {reading.reason}"
             self.halt(StopReason.ERROR.stop(why=why), reading.error, reading.traceback)
-        elif self.settings.on_error == "penalize" and self.archive.n_failures == self.n_told >= N_ALIKE:
-            n = len(self.archive)
-            if are_alike(map(self.archive.reason, range(n - N_ALIKE, n))):
+        elif self.settings.on_error == "penalize" and self.memory.n_failures == self.n_told >= N_ALIKE:
+            n = len(self.memory)
+            if are_alike(map(self.memory.reason, range(n - N_ALIKE, n))):
                 stop = StopReason.FAILURES.stop(n_told=self.n_told, n=N_ALIKE, reason=reading.reason)
                 self.halt(stop, reading.error, reading.traceback)
 
     def number(self, index: int) -> int:
         """Return the place of an evaluation among those that were told; 0 for one that came with `x0`."""
-        return max(index + 1 - (len(self.archive) - self.n_told), 0)
+        return max(index + 1 - (len(self.memory) - self.n_told), 0)
 
     def _is_out_of_patience(self) -> bool:
         """Tell whether the best point was found `patience` evaluations ago, or before."""
@@ -332,7 +367,7 @@ class Run:
         best = self.best()
         found = "none of them gave a value"
         if best is not None:
-            value, violation = self.standing(best)
+            violation, value = self.rank(best)
             kind = "better" if violation == 0.0 else "closer to feasible"
             found = f"nothing {kind} than {self.settings.sign * value:g} {_place(self.number(best))}"
         return StopReason.PATIENCE.stop(patience=self.settings.patience, best=found)
@@ -348,9 +383,9 @@ class Run:
             self.stop = StopReason.ERROR.stop(why=why)
 
     def _exhaustion(self) -> Stop:
-        n_excluded = len(self.knowledge.excluded)
+        n_excluded = len(self.memory.excluded)
         remark = f", {n_excluded} of them excluded by constraints" if n_excluded else ""
-        if n_excluded and not len(self.archive):
+        if n_excluded and not len(self.memory):
             remark = ": none satisfies the constraints"
         return StopReason.SPACE_EXHAUSTED.stop(size=self.space.size, remark=remark)
 

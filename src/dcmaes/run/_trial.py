@@ -129,6 +129,16 @@ class Measurement(NamedTuple):
     started_at: float = math.nan
 
 
+class Outstanding(NamedTuple):
+    """A trial that was handed out and not told yet; `is_again` if to make sure of a point that is known."""
+
+    trial: Trial
+    row: bytes
+    key: bytes
+    restart: int
+    is_again: bool = False
+
+
 def failure(reason: str, error: BaseException | None = None) -> Reading:
     """Return the reading of an evaluation that gave nothing to rank the point by."""
     reason = writable(reason)

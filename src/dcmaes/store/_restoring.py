@@ -13,14 +13,12 @@ from typing import Any
 import numpy as np
 
 from dcmaes._validation import ArgumentError
-from dcmaes.run._archive import Entry, Status
 from dcmaes.run._constraints import Constraints
-from dcmaes.run._knowledge import Outstanding
 from dcmaes.run._proposals import Candidate
 from dcmaes.run._run import Run
 from dcmaes.run._settings import Settings
 from dcmaes.run._stopping import PASSING, Stop, StopReason
-from dcmaes.run._trial import Measurement, Outcome, Reading, Trial, failure, freeze
+from dcmaes.run._trial import Measurement, Outcome, Outstanding, Reading, Trial, failure, freeze
 from dcmaes.space import Space
 from dcmaes.store._codec import dumps, loads
 from dcmaes.store._reader import Reader
@@ -113,7 +111,7 @@ def restore(run: Run, reader: Reader, snapshot: Snapshot | None, *, is_exact: bo
     after = 0
     if snapshot is not None:
         after = snapshot.seq
-        _read_archive(run, reader, after)
+        _read_memory(run, reader, after)
         _apply_snapshot(run, loads(snapshot.data))
     settings = run.settings
     run.settings = replace(settings, time_limit=None, on_error="continue")
@@ -139,10 +137,12 @@ def take_snapshot(run: Run) -> bytes:
     state = {
         "settings": asdict(run.settings),
         "smallest_violation": run.constraints.smallest_violation,
-        "knowledge": run.knowledge.to_dict(),
+        "excluded": run.memory.excluded_to_dict(),
+        "out": [[out.trial.id, out.restart, out.is_again] for out in run.outstanding.values()],
+        "out_x": run.memory.pending,
         "search": run.search.to_dict(),
         "reserve": run.proposer.reserve,
-        "queue": run.archive.codec.coded(candidate.row for candidate in run.queue),
+        "queue": run.memory.codec.coded(candidate.row for candidate in run.queue),
         "next_id": run.next_id,
         "n_told": run.n_told,
         "n_again": run.n_again,
@@ -168,15 +168,14 @@ def versions() -> dict[str, str]:
     }
 
 
-def _read_archive(run: Run, reader: Reader, until: int) -> None:
+def _read_memory(run: Run, reader: Reader, until: int) -> None:
     """Add what was told, up to event `until`."""
-    archive, sign = run.archive, run.settings.sign
     for trial, row in reader.told(until):
-        entry = Entry(
-            *(row.trial, sign * row.value, row.violation, Status.of(row.violation)),
-            *(trial.restart, row.seconds, row.told_at, False),
+        reading = measurement_of(row).reading
+        run.remember(
+            *(row.trial, trial.point, reading),
+            *(trial.restart, row.seconds, row.told_at, bool(trial.is_again)),
         )
-        archive.append(trial.point, archive.codec.key(trial.point), entry, row.reason)
 
 
 def _apply_snapshot(run: Run, data: dict[str, Any]) -> None:
@@ -188,12 +187,10 @@ def _apply_snapshot(run: Run, data: dict[str, Any]) -> None:
     run.next_id, run.n_told, run.n_again = data["next_id"], data["n_told"], data["n_again"]
     run.objective_time, run.time_before = data["objective_time"], data["elapsed"]
     run.queue = deque(_candidates(run, data["queue"]))
-    knowledge = data["knowledge"]
-    run.knowledge.restore_excluded(knowledge)
-    found = _candidates(run, knowledge["x"])
-    columns = (knowledge["ids"], found, knowledge["restarts"], knowledge["is_again"])
-    for trial_id, (row, key, point), restart, is_again in zip(*columns, strict=True):
-        run.knowledge.hand_out(Outstanding(Trial(trial_id, freeze(point)), row, key, restart, is_again))
+    run.memory.restore_excluded(data["excluded"])
+    found = _candidates(run, data["out_x"])
+    for (row, key, point), (trial_id, restart, is_again) in zip(found, data["out"], strict=True):
+        run.hand_out(Outstanding(Trial(trial_id, freeze(point)), row, key, restart, is_again))
     run.stop = None
     if data["stop"] is not None:
         name, message = data["stop"]
@@ -202,7 +199,7 @@ def _apply_snapshot(run: Run, data: dict[str, Any]) -> None:
 
 
 def _candidates(run: Run, x: Any) -> list[Candidate]:
-    codec = run.archive.codec
+    codec = run.memory.codec
     rows = codec.rows(x)
     keys = map(codec.key, rows)
     return [Candidate(*c) for c in zip(rows, keys, run.space.decode_many(x), strict=True)]
@@ -212,11 +209,11 @@ def _repeat(run: Run, n: int | None, rows: Sequence[TrialRow]) -> bool:
     """Ask as then and tell whether the answer is the same; if not, nothing is handed out."""
     next_id, n_again, queue = run.next_id, run.n_again, deque(run.queue)
     trials = run.ask(n)
-    answer = [(trial.id, run.knowledge.outstanding[trial.id].row) for trial in trials]
+    answer = [(trial.id, run.outstanding[trial.id].row) for trial in trials]
     if answer == [(row.id, row.point) for row in rows]:
         return True
     for trial in trials:
-        run.knowledge.take_back(trial.id)
+        run.take_back(trial.id)
     run.next_id, run.n_again, run.queue = next_id, n_again, queue
     if rows:
         run.stop = None  # there it went on
@@ -226,11 +223,11 @@ def _repeat(run: Run, n: int | None, rows: Sequence[TrialRow]) -> bool:
 def _hand_out(run: Run, rows: Sequence[TrialRow]) -> None:
     """Hand out these trials, whatever the strategy would."""
     run.search.flush()
-    codec = run.archive.codec
+    codec = run.memory.codec
     points = run.space.decode_many(codec.coded(row.point for row in rows)) if rows else []
     for row, point in zip(rows, points, strict=True):
         key, trial = codec.key(row.point), Trial(row.id, freeze(point))
-        run.knowledge.hand_out(Outstanding(trial, row.point, key, row.restart, bool(row.is_again)))
+        run.hand_out(Outstanding(trial, row.point, key, row.restart, bool(row.is_again)))
         run.next_id = row.id + 1
         run.n_again += row.is_again
         if run.queue and run.queue[0].key == key:

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from dcmaes._validation import ArgumentError
-from dcmaes.run._knowledge import Outstanding
 from dcmaes.run._run import Run
 from dcmaes.run._settings import LIMITS, Settings
-from dcmaes.run._trial import Measurement, Reading, Trial
+from dcmaes.run._trial import Measurement, Outstanding, Reading, Trial
 from dcmaes.space import Space
 from dcmaes.store._journal import Journal
 from dcmaes.store._lock import is_held
@@ -78,7 +77,7 @@ class RunStore:
     def write_ask(self, run: Run, n: int | None, trials: Sequence[Trial], own_time: float) -> None:
         """Write what was asked for; now and then, or when the clock or user code cut it short, a snapshot."""
         now = time.time()
-        rows = [_trial_row(run.knowledge.outstanding[trial.id], now) for trial in trials]
+        rows = [_trial_row(run.outstanding[trial.id], now) for trial in trials]
         work = own_time - self._work_at_snapshot
         is_due = work > max(_SNAPSHOT_SECONDS, _SNAPSHOT_SHARE * self._snapshot_cost)
         if not (is_due or run.is_over()):
@@ -162,18 +161,18 @@ def _write_whole(journal: Journal, run: Run) -> None:
     is_new, limits = journal.is_new, {name: getattr(run.settings, name) for name in LIMITS}
     journal.begin(_identity(run), limits, versions())
     if is_new:
-        archive, now = run.archive, time.time()
-        told = [(i, archive.entry(i)) for i in range(len(archive)) if not archive.entry(i).is_given]
-        trials = [TrialRow(entry.id, archive.row(i), entry.restart, now, 0) for i, entry in told]
-        trials += [_trial_row(out, now) for out in run.knowledge.outstanding.values()]
+        memory, now = run.memory, time.time()
+        told = [(i, one) for i in range(len(memory)) if not (one := memory.evaluation(i)).is_given]
+        trials = [TrialRow(one.id, memory.row(i), one.restart, now, int(one.is_again)) for i, one in told]
+        trials += [_trial_row(out, now) for out in run.outstanding.values()]
         journal.write_ask(None, sorted(trials))
         sign = run.settings.sign
         rows = [
             EvaluationRow(
-                *(entry.id, sign * entry.value, entry.violation, archive.reason(i), None),
-                *(entry.seconds, entry.told_at),
+                *(one.id, sign * one.value, one.violation, memory.reason(i), None),
+                *(one.seconds, one.told_at),
             )
-            for i, entry in told
+            for i, one in told
         ]
         journal.write_tell(rows)
     journal.write_snapshot(take_snapshot(run))
@@ -181,7 +180,7 @@ def _write_whole(journal: Journal, run: Run) -> None:
 
 def _write_end(journal: Journal, run: Run, optimizer_time: float, is_whole: bool = True) -> None:
     """Write how the sitting ended."""
-    violation = run.standing(run.best())[1] if is_whole else 0.0
+    violation = run.rank(run.best()).violation if is_whole else 0.0
     reason = None if run.stop is None else run.stop.reason.value
     journal.end(reason, run.message(violation), optimizer_time)
 
@@ -194,7 +193,7 @@ def _identity(run: Run) -> dict[str, Any]:
     """Return what makes a run this one and no other, as plain data."""
     return {
         "space": _space_to_dict(run.space),
-        "row_type": run.archive.codec.dtype.str,
+        "row_type": run.memory.codec.dtype.str,
         "seed": run.settings.seed,
         "direction": run.settings.direction,
         "duplicates": run.settings.duplicates,

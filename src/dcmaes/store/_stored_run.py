@@ -98,11 +98,11 @@ class StoredRun:
         self._run: Run = rebuild(reader, space, strategy)
         self._optimizer_time = reader.optimizer_time()
         self.space: Space = self._run.space
-        self.history = History(self._run.archive, self.space, self._run.settings.sign)
+        self.history = History(self._run.memory, self.space, self._run.settings.sign)
         self.settings = _settings(reader, self.sittings[-1])
         self.pending = tuple(
             Pending(out.trial.id, out.trial.point, row.asked_at)
-            for out, row in zip(self._run.knowledge.outstanding.values(), reader.pending(), strict=True)
+            for out, row in zip(self._run.outstanding.values(), reader.pending(), strict=True)
         )
         told = list(reader.evaluations())
         self.timeline = tuple(_span(row) for row in told if row.worker is not None)
@@ -122,8 +122,7 @@ class StoredRun:
         """The same in one line, with the number that fired, or how far the run is."""
         if self._stopped is not None:
             return str(self._stopped.message)
-        _, violation = self._run.standing(self._run.best())
-        return self._run.message(violation)
+        return self._run.message(self._run.rank(self._run.best()).violation)
 
     def result(self) -> Result:
         """Return the run as `minimize` returns it.

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dcmaes.strategies._protocol import (
-    Evaluations,
-    Explaining,
-    Known,
-    Modelling,
-    Remembering,
-    Strategy,
-    Summary,
-)
+from dcmaes.strategies._evaluations import Evaluations, Rank
+from dcmaes.strategies._memory import Memory
+from dcmaes.strategies._protocol import Explaining, Modelling, Strategy, Summary
 from dcmaes.strategies._registry import is_registered, make_strategy, strategy_class, strategy_names
 
 if TYPE_CHECKING:
@@ -29,12 +23,12 @@ __all__ = [
     "Evaluations",
     "Explaining",
     "IsingSearch",
-    "Known",
+    "Memory",
     "Mixing",
     "Modelling",
     "Paper",
     "RandomSearch",
-    "Remembering",
+    "Rank",
     "Strategy",
     "Summary",
     "is_registered",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Protocol, TypeVar, get_args, get_origin, get_type_hints, runtime_checkable
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from dcmaes.space import Sites
 
@@ -19,18 +19,6 @@ T = TypeVar("T")
 # Metadata of a field that is left out: it follows from the others, and has a default.
 DERIVED = {"is_derived": True}
 _TYPE = "type"
-
-
-@runtime_checkable
-class Packed(Protocol):
-    """A class that is no dataclass and says itself what is written of it."""
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the object as plain data."""
-
-    @classmethod
-    def from_plain(cls, data: Mapping[str, Any]) -> Any:
-        """Return the object that `to_plain` described."""
 
 
 def encode(value: Any) -> Any:
@@ -45,8 +33,6 @@ def encode(value: Any) -> Any:
     >>> encode(Point((1, 2)))
     {'type': 'Point', 'where': [1, 2]}
     """
-    if isinstance(value, Packed):
-        return {_TYPE: type(value).__name__, **value.to_plain()}
     if is_dataclass(value):
         kind: Any = type(value)
         kept = [name for name, hint in _hints(kind).items() if hint is not Sites]
@@ -77,8 +63,8 @@ def _decode(hint: Any, data: Any, sites: Sites) -> Any:
         parts = get_args(hint)
         parts = parts[:1] * len(data) if parts[-1] is Ellipsis else parts
         return tuple(_decode(part, item, sites) for part, item in zip(parts, data, strict=True))
-    if isinstance(hint, type) and issubclass(hint, Packed):
-        return hint.from_plain(data)
+    if isinstance(hint, type) and issubclass(hint, tuple):  # a named tuple of numbers
+        return hint(*data)
     if not is_dataclass(hint):
         return data
     kind: Any = hint

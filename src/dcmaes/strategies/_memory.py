@@ -1,80 +1,451 @@
-"""The levels of all points told, looked up by point."""
+"""The memory of a run: every evaluation, once, and all that is known of points."""
 
 from __future__ import annotations
 
+import copy
+import math
+import struct
 from collections.abc import Mapping
-from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dcmaes._validation import FloatArray
+from dcmaes._validation import FloatArray, IntArray
+from dcmaes.space import Sites
+from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
+from dcmaes.strategies._rows import RowCodec
 
-Level = tuple[float, float]
+# Points excluded by constraints whose coordinates are kept: the last ones that a strategy drew.
+MOST_EXCLUDED = 4000
+# Differences of values at one point that are not told apart from larger ones, whose squares would overflow.
+_LARGEST_STEP = 1e140
 
-WORST: Level = (np.inf, np.inf)
-# So many points take some 40 MB; then all are forgotten, and known points cost a draw each.
-MAX_POINTS = 2**18
+
+class Evaluation(NamedTuple):
+    """One evaluation as the memory keeps it.
+
+    Attributes
+    ----------
+    id : int
+        Number of the trial.
+    value, violation : float
+        What the objective gave, the value to be minimized; NaN and infinite for a failure.
+    restart : int
+        How often the search had been restarted when the point was asked for.
+    seconds, told_at : float
+        How long it took, NaN if not known, and when it was told, in seconds from the start of the run.
+    is_given : bool
+        Whether it came with the starting points and cost nothing.
+    is_again : bool
+        Whether a known point was evaluated again to make sure of its value.
+    mean : Rank
+        Mean violation and value of all evaluations of the point so far, if repeats are averaged; otherwise
+        those of this one.
+    count : int
+        How many evaluations that mean is of.
+    """
+
+    id: int
+    value: float
+    violation: float
+    restart: int
+    seconds: float
+    told_at: float
+    is_given: bool
+    is_again: bool
+    mean: Rank
+    count: int
+
+
+_PACK = struct.Struct("<qddidd??ddiq")
+_RECORD = np.dtype(
+    [
+        ("id", "<i8"),
+        ("value", "<f8"),
+        ("violation", "<f8"),
+        ("restart", "<i4"),
+        ("seconds", "<f8"),
+        ("told_at", "<f8"),
+        ("is_given", "?"),
+        ("is_again", "?"),
+        ("mean_violation", "<f8"),
+        ("mean_value", "<f8"),
+        ("count", "<i4"),
+        ("previous", "<i8"),
+    ]
+)
+
+
+class _Excluded(NamedTuple):
+    """A point that a strategy drew and a constraint excludes, after so many evaluations."""
+
+    n_before: int
+    row: bytes
+    violation: float
 
 
 class Memory:
-    """Levels by point; adding a point returns another memory and leaves this one as it was.
+    """Every evaluation of a run in the order told, and which points are known, pending or excluded.
 
-    Memories that come of each other share one table, of which each sees the first `len` entries. So adding
-    to the newest of them takes no copy.
+    The run owns it and adds to it; strategies read it. It only ever grows, so that what was said of its first
+    rows stays true. Points and records are packed into two byte arrays: adding one is fast, they grow by an
+    eighth at a time (no doubling of a large block), and only what is read becomes arrays of floats.
+
+    Parameters
+    ----------
+    sites : Sites
+        The space.
+
+    Attributes
+    ----------
+    starts : Evaluations
+        The user's starting points, value NaN where not known yet.
+    best : int or None
+        The first evaluation with the lowest violation and value; None while all have failed.
+    n_failures : int
+        How many evaluations that were paid for have failed.
+    has_violations : bool
+        Whether some point told was infeasible: beyond a constraint, but not without limit.
+    excluded : dict of bytes to float
+        Violation by key of each point that a cheap constraint excludes, in finite spaces.
 
     Examples
     --------
-    >>> first = Memory()
-    >>> second = first.with_level(np.zeros(3), (0.0, 1.5))
-    >>> first.level(np.zeros(3)), second.level(np.zeros(3))
-    (None, (0.0, 1.5))
+    >>> from dcmaes.space import Space
+    >>> memory = Memory(Space.binary(3).sites)
+    >>> told = memory.tell(Evaluations(np.eye(3), np.array([2.0, 1.0, 4.0]), np.zeros(3)))
+    >>> len(memory), memory.best, memory.find(np.array([0.0, 0.0, 1.0])), memory.find(np.zeros(3))
+    (3, 1, 2, None)
+    >>> memory.evaluations(memory.leaders(2)).value
+    array([1., 2.])
     """
 
-    def __init__(self, keys: list[bytes] | None = None, levels: list[Level] | None = None) -> None:
-        self._keys = keys or []
-        self._levels = levels or []
-        self._places = {key: place for place, key in enumerate(self._keys)}
-        self._n = len(self._keys)
+    def __init__(self, sites: Sites) -> None:
+        self.sites = sites
+        self.codec = RowCodec(sites)
+        self.starts = Evaluations.empty(sites.dimension)
+        self.best: int | None = None
+        self.n_failures = 0
+        self.has_violations = False
+        self.excluded: dict[bytes, float] = {}
+        self._is_finite = sites.is_finite
+        self._n = 0
+        self._rows = bytearray()
+        self._records = bytearray()
+        self._reasons: dict[int, str] = {}
+        self._first: dict[bytes, int] = {}
+        self._latest: dict[int, int] = {}
+        self._out: dict[int, tuple[bytes, bytes]] = {}
+        self._n_out: dict[bytes, int] = {}
+        self._draws: list[_Excluded] = []
+        self._n_draws = 0
+        self._best_rank: tuple[float, float] = WORST
+        self._squares, self._degrees = 0.0, 0
+        self._leaders: tuple[int, IntArray] = (0, np.zeros(0, dtype=np.int64))
+        self._recalled: tuple[tuple[int, int, int], Evaluations] | None = None
 
     def __len__(self) -> int:
         return self._n
 
-    def level(self, x: FloatArray) -> Level | None:
-        """Return the level of a point, or None if it was not told."""
-        place = self._places.get(_key(x), self._n)
-        return self._levels[place] if place < self._n else None
+    # What is added.
 
-    def with_level(self, x: FloatArray, level: Level) -> Memory:
-        """Return a memory that also knows this point; what is known of a point stays as it is."""
-        key = _key(x)
-        if self._places.get(key, self._n) < self._n:
-            return self
-        if self._n >= MAX_POINTS:
-            return Memory([key], [level])
-        if len(self._keys) > self._n:
-            return Memory([*self._keys[: self._n], key], [*self._levels[: self._n], level])
-        self._places[key] = self._n
-        self._keys.append(key)
-        self._levels.append(level)
-        grown = Memory.__new__(Memory)
-        grown._keys, grown._levels, grown._places = self._keys, self._levels, self._places
-        grown._n = self._n + 1
-        return grown
+    def append(self, row: bytes, key: bytes, evaluation: Evaluation, reason: str | None = None) -> int:
+        """Add one evaluation of the point that `row` and its `key` stand for, and return its place."""
+        place = self._n
+        first = self._first.setdefault(key, place)
+        previous = -1 if first == place else self._latest.get(first, first)
+        if previous >= 0:
+            self._latest[first] = place
+            self._compare(evaluation, self.evaluation(previous))
+        *plain, mean, count = evaluation
+        self._rows += row
+        self._records += _PACK.pack(*plain, *mean, count, previous)
+        self._n += 1
+        if reason is not None:
+            self._reasons[place] = reason
+        rank = (evaluation.violation, evaluation.value)
+        if rank[0] == math.inf:
+            self.n_failures += not evaluation.is_given
+        elif self.best is None or rank < self._best_rank:
+            self.best, self._best_rank = place, rank
+        self.has_violations |= 0.0 < mean[0] < math.inf
+        return place
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return keys, shape (n, 8), and levels, shape (n, 2)."""
-        keys = np.frombuffer(b"".join(self._keys[: self._n]), dtype=np.uint8)
-        levels = np.array(self._levels[: self._n], dtype=np.float64)
-        return {"keys": keys.reshape(-1, 8), "levels": levels.reshape(-1, 2)}
+    def tell(self, told: Evaluations) -> Evaluations:
+        """Add evaluations that are no repeats, and return what was told with its places in the memory.
 
-    @classmethod
-    def from_plain(cls, data: Mapping[str, Any]) -> Memory:
-        """Return the memory that `to_plain` described."""
-        keys = [row.tobytes() for row in data["keys"]]
-        return cls(keys, [(level[0], level[1]) for level in data["levels"].tolist()])
+        So a strategy can be used without an optimizer.
+
+        >>> from dcmaes.space import Space
+        >>> memory = Memory(Space.binary(2).sites)
+        >>> memory.tell(Evaluations(np.eye(2), np.array([2.0, 1.0]), np.zeros(2))).row
+        array([0, 1])
+        """
+        places = []
+        for i, row in enumerate(self.codec.rows(told.x)):
+            key = self.codec.key(row)
+            if told.is_repeat[i]:
+                places.append(self._first.get(key, -1))
+                continue
+            value, violation, count = float(told.value[i]), float(told.violation[i]), int(told.count[i])
+            mean = Rank(violation, value)
+            one = Evaluation(self._n, value, violation, 0, math.nan, 0.0, False, False, mean, count)
+            places.append(self.append(row, key, one))
+        row = np.array(places, dtype=np.int64)
+        return Evaluations(told.x, told.value, told.violation, told.is_repeat, told.count, row)
+
+    def exclude(self, key: bytes, violation: float) -> None:
+        """Remember that constraints exclude a point; in an infinite space it will not come again."""
+        if self._is_finite:
+            self.excluded[key] = violation
+
+    def add_excluded(self, row: bytes, violation: float) -> None:
+        """Remember an excluded point that a strategy drew, which is told of it for nothing."""
+        if len(self._draws) >= 2 * MOST_EXCLUDED:
+            self._draws = self._draws[-MOST_EXCLUDED:]
+        self._draws.append(_Excluded(self._n, row, violation))
+        self._n_draws += 1
+        self.has_violations |= violation < math.inf
+
+    def hand_out(self, trial_id: int, row: bytes, key: bytes) -> None:
+        """Remember that the point of a trial is pending."""
+        self._out[trial_id] = row, key
+        self._n_out[key] = self._n_out.get(key, 0) + 1
+
+    def take_back(self, trial_id: int) -> None:
+        """Forget that the point of a trial is pending."""
+        _, key = self._out.pop(trial_id)
+        n_left = self._n_out.pop(key) - 1
+        if n_left:
+            self._n_out[key] = n_left
+
+    def _compare(self, one: Evaluation, before: Evaluation) -> None:
+        """Learn from another value at the same point how noisy values are."""
+        n, n_before = one.count, before.count
+        if not (n > n_before and one.mean.violation <= 0.0 and before.mean.violation <= 0.0):
+            return
+        step = one.mean.value / 2 - before.mean.value / 2
+        step = min(max(step, -_LARGEST_STEP), _LARGEST_STEP)
+        # The square of what the values since then add to those around the mean.
+        self._squares += 4 * step**2 * n * n_before / (n - n_before)
+        self._degrees += 1
+
+    # What is known of points.
+
+    @property
+    def n_points(self) -> int:
+        """How many different points were evaluated."""
+        return len(self._first)
+
+    @property
+    def n_known(self) -> int:
+        """How many different points are evaluated, excluded or pending, if none is handed out twice."""
+        return len(self._first) + len(self.excluded) + len(self._n_out)
+
+    @property
+    def pending(self) -> FloatArray:
+        """Coded points out for evaluation, shape (k, d)."""
+        return self.codec.coded(row for row, _ in self._out.values())
+
+    def contains(self, x: FloatArray) -> NDArray[np.bool_]:
+        """Tell for each row of `x` whether it was evaluated, is pending, or is excluded."""
+        keys = [self.codec.key(row) for row in self.codec.rows(np.atleast_2d(x))]
+        known = (self._place(key) is not None or key in self._n_out or key in self.excluded for key in keys)
+        return np.fromiter(known, dtype=np.bool_, count=len(keys))
+
+    def is_out(self, key: bytes) -> bool:
+        """Tell whether the point with this key is pending."""
+        return key in self._n_out
+
+    def find(self, x: FloatArray) -> int | None:
+        """Return the place of the first evaluation of a coded point, shape (d,), or None."""
+        return self._place(self._key(x))
+
+    def find_key(self, key: bytes) -> int | None:
+        """Return the same for the point with this key."""
+        return self._place(key)
+
+    def rank(self, x: FloatArray) -> Rank | None:
+        """Return violation and value of a point, shape (d,), when it was first evaluated; None if unknown.
+
+        A point that constraints exclude has a violation and no value.
+        """
+        key = self._key(x)
+        place = self._place(key)
+        if place is not None:
+            mean = self.evaluation(place).mean
+            return Rank.of(mean.value, mean.violation)
+        violation = self.excluded.get(key)
+        return None if violation is None else Rank(violation, math.inf)
+
+    def _key(self, x: FloatArray) -> bytes:
+        return self.codec.key(self.codec.rows(x[np.newaxis])[0])
+
+    def _place(self, key: bytes) -> int | None:
+        place = self._first.get(key)
+        return None if place is None or place >= self._n else place
+
+    # What was evaluated.
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of one value, pooled over repeated points; 0 while no noise was seen."""
+        return math.sqrt(self._squares / max(self._degrees, 1))
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether some point was seen to have different values."""
+        return self._squares > 0.0
+
+    def evaluation(self, place: int) -> Evaluation:
+        """Return one evaluation."""
+        *plain, violation, value, count, _ = _PACK.unpack_from(self._records, place * _PACK.size)
+        return Evaluation(*plain, Rank(violation, value), count)
+
+    def reason(self, place: int) -> str | None:
+        """Return why an evaluation failed, or None."""
+        return self._reasons.get(place)
+
+    def x(self, place: int) -> FloatArray:
+        """Return the coded point of one evaluation, shape (d,)."""
+        x: FloatArray = self.codec.coded([self.row(place)])[0]
+        return x
+
+    def row(self, place: int) -> bytes:
+        """Return the same as a row of bytes."""
+        size = self.codec.row_size
+        return bytes(self._rows[place * size : (place + 1) * size])
+
+    def points(self, start: int, stop: int) -> FloatArray:
+        """Return the coded points of evaluations `start` to `stop`, shape (stop - start, d)."""
+        size = self.codec.row_size
+        return self.codec.split(self._rows[start * size : stop * size]).astype(np.float64)
+
+    def column(self, name: str, n: int | None = None) -> NDArray[Any]:
+        """Return a column of the first `n` evaluations (all by default), shape (n,)."""
+        stop = self._n if n is None else n
+        return np.frombuffer(self._records[: stop * _PACK.size], _RECORD)[name].copy()
+
+    def evaluations(self, places: IntArray) -> Evaluations:
+        """Return the evaluations at some places, in that order, repeats averaged as far as they were then."""
+        points = self.codec.split(_gathered(self._rows, self.codec.row_size, places)).astype(np.float64)
+        records = self._records_at(places)
+        value, violation = records["mean_value"].copy(), records["mean_violation"].copy()
+        count = records["count"].astype(np.int64)
+        return Evaluations(points, value, violation, np.zeros(len(places), dtype=bool), count, places)
+
+    def leaders(self, n: int) -> IntArray:
+        """Return the places of the best evaluations, at most `n`, best first; ties as told.
+
+        Of points that were evaluated again, the last mean counts if values are noisy, otherwise the first.
+        """
+        if self.is_noisy:
+            return self._ranked(self._counting())[:n]
+        n_before, leaders = self._leaders
+        if n_before == 0 or len(leaders) < min(n, n_before):
+            n_before, leaders = 0, leaders[:0]
+        new = np.arange(n_before, self._n)
+        if len(self._latest):
+            new = new[~self._records_at(new)["is_again"]]
+        # What was not among the best before is not now.
+        most = max(n, len(leaders))
+        leaders = self._ranked(np.concatenate([leaders, new]))[:most]
+        self._leaders = self._n, leaders
+        return leaders[:n]
+
+    def recall(self, most: int) -> Evaluations:
+        """Return what a model learns from, in the order told: evaluations, and excluded points drawn.
+
+        All of them if they are at most `most`; else the best quarter of `most` and the recent half.
+        """
+        state = (self._n, self._n_draws, most)
+        if self._recalled is None or self._recalled[0] != state:
+            self._recalled = state, self._recall(most)
+        return self._recalled[1]
+
+    def excluded_to_dict(self) -> dict[str, Any]:
+        """Return what is known of excluded points as plain data and arrays: nothing else tells it again."""
+        draws = self._draws[-MOST_EXCLUDED:]
+        return {
+            "keys": np.frombuffer(b"".join(self.excluded), np.uint8),
+            "violations": np.array(list(self.excluded.values()), dtype=np.float64),
+            "has_violations": self.has_violations,
+            "n_draws": self._n_draws,
+            "draws": np.frombuffer(b"".join(draw.row for draw in draws), np.uint8),
+            "draws_after": np.array([draw.n_before for draw in draws], dtype=np.int64),
+            "draws_violations": np.array([draw.violation for draw in draws], dtype=np.float64),
+        }
+
+    def restore_excluded(self, data: Mapping[str, Any]) -> None:
+        """Know of excluded points what `excluded_to_dict` returned."""
+        violations, keys = data["violations"].tolist(), data["keys"].tobytes()
+        size = len(keys) // max(1, len(violations))
+        self.excluded = {keys[i * size : (i + 1) * size]: v for i, v in enumerate(violations)}
+        after, rows = data["draws_after"].tolist(), data["draws"].tobytes()
+        size, violations = self.codec.row_size, data["draws_violations"].tolist()
+        pairs = enumerate(zip(after, violations, strict=True))
+        self._draws = [_Excluded(n, rows[i * size : (i + 1) * size], v) for i, (n, v) in pairs]
+        self._n_draws = data["n_draws"]
+        self.has_violations = data["has_violations"]
+
+    def snapshot(self) -> Memory:
+        """Return the evaluations as they are now; this memory may grow, the snapshot does not."""
+        now = copy.copy(self)
+        now._out, now._n_out = dict(self._out), dict(self._n_out)
+        now._draws = self._draws[-MOST_EXCLUDED:]
+        return now
+
+    def _recall(self, most: int) -> Evaluations:
+        draws = self._draws[-MOST_EXCLUDED:] if self._n_draws else []
+        if self._n + self._n_draws <= most:
+            return self._with_draws(self._counting(), draws)
+        recent = self._counting(max(0, self._n - most // 2))
+        told = self._with_draws(np.union1d(self.leaders(most // 4), recent), draws)
+        best = told.order()[: most // 4]
+        is_kept = np.zeros(len(told), dtype=bool)
+        is_kept[best] = is_kept[max(0, len(told) - most // 2) :] = True
+        return told.take(np.flatnonzero(is_kept))
+
+    def _counting(self, start: int = 0) -> IntArray:
+        """Return the places, from `start` on, of what counts: the first or, under noise, last of a point."""
+        places = np.arange(start, self._n)
+        if not self._latest:
+            return places
+        records = self._records_at(places)
+        if not self.is_noisy:
+            return places[~records["is_again"]]
+        return np.setdiff1d(places, records["previous"])
+
+    def _ranked(self, places: IntArray) -> IntArray:
+        """Return places ordered by rank."""
+        records = self._records_at(places)
+        return places[np.lexsort((records["mean_value"], records["mean_violation"]))]
+
+    def _records_at(self, places: IntArray) -> NDArray[Any]:
+        return np.frombuffer(_gathered(self._records, _PACK.size, places), _RECORD)
+
+    def _with_draws(self, places: IntArray, draws: list[_Excluded]) -> Evaluations:
+        """Return evaluations and excluded points in the order in which they were told."""
+        told = self.evaluations(places)
+        if not draws:
+            return told
+        violation = np.array([draw.violation for draw in draws])
+        x = self.codec.coded(draw.row for draw in draws)
+        joined = Evaluations.join(told, Evaluations(x, np.full(len(draws), np.nan), violation))
+        # A point excluded after n evaluations comes before evaluation n.
+        moment = np.concatenate([places, [draw.n_before - 0.5 for draw in draws]])
+        return joined.take(np.argsort(moment, kind="stable"))
 
 
-def _key(x: FloatArray) -> bytes:
-    # With 64 bits, the chance that any two of a million points share a key is 3e-8.
-    return blake2b(x.tobytes(), digest_size=8).digest()
+def _gathered(buffer: bytearray, size: int, places: IntArray) -> bytes:
+    """Return items of a size from a buffer, copied by runs of places that follow each other.
+
+    A view of the buffer would keep it from growing, also in another thread.
+    """
+    if len(places) == 0:
+        return b""
+    starts = np.flatnonzero(np.diff(places, prepend=places[0] - 2) != 1)
+    first = places[starts] * size
+    last = (places[np.append(starts[1:], len(places)) - 1] + 1) * size
+    return b"".join(buffer[a:b] for a, b in zip(first.tolist(), last.tolist(), strict=True))

@@ -3,115 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcmaes._validation import FloatArray, IntArray
+from dcmaes._validation import FloatArray
 from dcmaes.space import Sites
+from dcmaes.strategies._evaluations import Evaluations
+from dcmaes.strategies._memory import Memory
 
 if TYPE_CHECKING:
     from dcmaes.distributions import LatticeGaussian
 
 State = TypeVar("State")
-
-
-@dataclass(frozen=True)
-class Evaluations:
-    """Coded points with what is known of them, in the order in which they were told.
-
-    Attributes
-    ----------
-    x : array of shape (n, d)
-        Coded points.
-    value : array of shape (n,)
-        Values to be minimized; NaN where there is none (a failure, or a point that a constraint excludes).
-    violation : array of shape (n,)
-        Total constraint violation: 0 where feasible, infinite where the evaluation failed.
-    is_repeat : bool array of shape (n,)
-        Whether the point had been evaluated before, so that telling it again cost nothing; none by default.
-    count : int array of shape (n,)
-        Of how many evaluations of the point the value is the mean; one by default.
-
-    >>> told = Evaluations(np.zeros((3, 1)), np.array([2.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0]))
-    >>> told.order()
-    array([1, 0, 2])
-    """
-
-    x: FloatArray
-    value: FloatArray
-    violation: FloatArray
-    is_repeat: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
-    count: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-
-    def __post_init__(self) -> None:
-        if len(self.count) == 0:
-            object.__setattr__(self, "count", np.ones(len(self.value), dtype=np.int64))
-        if len(self.is_repeat) == 0:
-            object.__setattr__(self, "is_repeat", np.zeros(len(self.value), dtype=bool))
-
-    def __len__(self) -> int:
-        return len(self.value)
-
-    def order(self) -> IntArray:
-        """Return positions, best first: feasible by value, others by violation, failures; ties as told."""
-        return np.lexsort((self.value, self.violation))
-
-    def take(self, rows: slice | IntArray) -> Evaluations:
-        """Return some of the evaluations.
-
-        >>> len(Evaluations(np.zeros((3, 1)), np.zeros(3), np.zeros(3)).take(slice(2)))
-        2
-        """
-        return Evaluations(
-            self.x[rows], self.value[rows], self.violation[rows], self.is_repeat[rows], self.count[rows]
-        )
-
-    @staticmethod
-    def empty(dimension: int) -> Evaluations:
-        """Return no evaluations at all.
-
-        >>> len(Evaluations.empty(3))
-        0
-        """
-        return Evaluations(np.empty((0, dimension)), np.empty(0), np.empty(0))
-
-    def level(self, row: int) -> tuple[float, float]:
-        """Return violation and value of one of the evaluations, the value infinite where there is none.
-
-        >>> Evaluations(np.zeros((1, 1)), np.array([np.nan]), np.array([0.5])).level(0)
-        (0.5, inf)
-        """
-        value = float(self.value[row])
-        return float(self.violation[row]), np.inf if np.isnan(value) else value
-
-    @staticmethod
-    def join(*parts: Evaluations) -> Evaluations:
-        """Return the evaluations of all parts, one after the other; at least one part.
-
-        >>> len(Evaluations.join(Evaluations.empty(3), Evaluations.empty(3)))
-        0
-        """
-        return Evaluations(
-            np.concatenate([part.x for part in parts]),
-            np.concatenate([part.value for part in parts]),
-            np.concatenate([part.violation for part in parts]),
-            np.concatenate([part.is_repeat for part in parts]),
-            np.concatenate([part.count for part in parts]),
-        )
-
-
-class Known(Protocol):
-    """What a strategy may ask about points while it samples."""
-
-    @property
-    def pending(self) -> FloatArray:
-        """Coded points out for evaluation, shape (k, d)."""
-
-    def contains(self, x: FloatArray) -> NDArray[np.bool_]:
-        """Tell for each row of `x` whether it was evaluated, is pending, or is excluded."""
 
 
 @dataclass(frozen=True)
@@ -155,18 +61,6 @@ class Summary:
 
 
 @runtime_checkable
-class Remembering(Protocol):
-    """A strategy that can use what is found out about points that it did not draw (again).
-
-    Any strategy may have this method beside those of `Strategy`. Points that are evaluated again only to make
-    sure of their value are told in this way, and to no other strategy.
-    """
-
-    def remember(self, state: Any, told: Evaluations) -> Any:
-        """Return the state with `told` in memory; the run continues as it was."""
-
-
-@runtime_checkable
 class Explaining(Protocol):
     """A strategy that may have identified the function, and so knows which pairs of sites interact.
 
@@ -174,7 +68,7 @@ class Explaining(Protocol):
     decide which interactions are certain.
     """
 
-    def explained_pairs(self, state: Any) -> NDArray[np.bool_]:
+    def explained_pairs(self, state: Any, memory: Memory) -> NDArray[np.bool_]:
         """Tell which pairs of sites are known to interact, symmetric, shape (d, d)."""
 
 
@@ -186,7 +80,7 @@ class Modelling(Protocol):
     returns.
     """
 
-    def law(self, state: Any) -> LatticeGaussian | None:
+    def law(self, state: Any, memory: Memory) -> LatticeGaussian | None:
         """Return the law on the sites with more than one state, in their order; None where there is none."""
 
 
@@ -194,36 +88,42 @@ class Strategy(Protocol[State]):
     """A way to propose points of a space and to learn from their values.
 
     A strategy object holds only options and never changes; everything learned is in the state, a frozen
-    dataclass that each update replaces. Randomness comes from the generator passed in, so that the same seed
-    and the same results told in the same order give the same points, bit for bit.
+    dataclass that each update replaces. Evaluations are in the memory, which belongs to the run and is the same
+    for all: a strategy reads it, and keeps none of them in its state. Randomness comes from the generator
+    passed in, so that the same seed and the same results told in the same order give the same points, bit for
+    bit.
     """
 
     @property
     def name(self) -> str:
         """The name under which results report the strategy."""
 
-    def init(self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator) -> State:
-        """Return the first state. `start` has the user's starting points, value NaN where not known yet."""
+    def init(self, sites: Sites, memory: Memory, budget: int, rng: np.random.Generator) -> State:
+        """Return the first state. `memory.starts` has the user's starting points, value NaN if not known."""
 
     def batch_size(self, state: State) -> int:
         """Return how many more samples the next update waits for; at least 1."""
 
-    def sample(self, state: State, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
+    def sample(self, state: State, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
         """Return `n` coded points drawn from the search distribution, shape (n, d)."""
 
-    def update(self, state: State, told: Evaluations) -> State:
-        """Return the state after learning from `told`: any number of points, sampled or not."""
+    def update(self, state: State, told: Evaluations, memory: Memory) -> State:
+        """Return the state after learning from `told`: any number of points, sampled or not.
 
-    def convergence(self, state: State) -> str | None:
+        Those that are no repeats are in the memory already. Points that were evaluated again only to make sure
+        of their value are in the memory alone.
+        """
+
+    def convergence(self, state: State, memory: Memory) -> str | None:
         """Return why the search has converged, quoting the decisive number, or None while it has not."""
 
-    def restart(self, state: State, rng: np.random.Generator) -> State | None:
+    def restart(self, state: State, rng: np.random.Generator, memory: Memory) -> State | None:
         """Return a fresh start after convergence, or None when restarts are switched off or used up."""
 
-    def summary(self, state: State) -> Summary:
+    def summary(self, state: State, memory: Memory) -> Summary:
         """Return the current search distribution."""
 
-    def interactions(self, state: State) -> FloatArray:
+    def interactions(self, state: State, memory: Memory) -> FloatArray:
         """Return how strongly each pair of sites interacts, symmetric, shape (d, d), zero diagonal."""
 
     def options(self) -> Mapping[str, Any]:

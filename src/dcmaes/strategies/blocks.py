@@ -13,8 +13,9 @@ import numpy as np
 from dcmaes._validation import FloatArray
 from dcmaes.space import Sites
 from dcmaes.strategies._codec import decode, encode
-from dcmaes.strategies._memory import Level, Memory
-from dcmaes.strategies._protocol import Evaluations, Known, Summary
+from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
+from dcmaes.strategies._memory import Memory
+from dcmaes.strategies._protocol import Summary
 
 Block = tuple[int, ...]
 # The states of a block are all tried if there are no more than this.
@@ -39,12 +40,10 @@ class BlocksState:
         What random orders are drawn from; another one in each pass.
     base : array of shape (d,)
         The solution at work.
-    level : tuple of two floats
-        Its violation and value.
+    level : Rank
+        That of the base.
     other : array of shape (d,)
         Differs from the base of its pass at every site that has another state.
-    memory : Memory
-        The levels of the points told.
     closed : tuple of blocks
         The blocks that depend on nothing else, as far as was seen.
     block : tuple of ints
@@ -67,9 +66,8 @@ class BlocksState:
     sites: Sites
     seed: int
     base: FloatArray
-    level: Level
+    level: Rank
     other: FloatArray
-    memory: Memory
     closed: tuple[Block, ...] = ()
     block: Block = ()
     candidates: Block = ()
@@ -98,15 +96,17 @@ class Blocks:
     Two pairs of bits that should agree, at their worst:
 
     >>> from dcmaes.space import Space
-    >>> known = Evaluations(np.array([[0.0, 0.0, 1.0, 1.0]]), np.array([2.0]), np.zeros(1))
+    >>> memory = Memory(Space.binary(4).sites)
+    >>> told = memory.tell(Evaluations(np.array([[0.0, 0.0, 1.0, 1.0]]), np.array([2.0]), np.zeros(1)))
     >>> strategy, rng = Blocks(), np.random.default_rng(0)
-    >>> state = strategy.init(Space.binary(4).sites, known, 100, rng)
-    >>> while strategy.convergence(state) is None:
-    ...     x = propose(state, 1, rng, pending=np.empty((0, 4)))
+    >>> state = strategy.init(memory.sites, memory, 100, rng)
+    >>> while strategy.convergence(state, memory) is None:
+    ...     x = strategy.sample(state, 1, rng, memory)
     ...     value = (x[:, 0] == x[:, 2]).astype(float) + (x[:, 1] == x[:, 3])
-    ...     state = strategy.update(state, Evaluations(x, 2 - value, np.zeros(1)))
+    ...     told = memory.tell(Evaluations(x, 2 - value, np.zeros(1)))
+    ...     state = strategy.update(state, told, memory)
     >>> sorted(sorted(block) for block in state.closed), state.level
-    ([[0, 2], [1, 3]], (0.0, 0.0))
+    ([[0, 2], [1, 3]], Rank(violation=0.0, value=0.0))
     """
 
     @property
@@ -118,35 +118,35 @@ class Blocks:
         """Return the options as plain data: there are none."""
         return {}
 
-    def init(self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator) -> BlocksState:
-        """Return the first state, at the best start; there must be one."""
-        return begin(sites, start, rng)
+    def init(self, sites: Sites, memory: Memory, budget: int, rng: np.random.Generator) -> BlocksState:
+        """Return the first state, at the best point of the memory; there must be one."""
+        return begin(sites, memory, rng)
 
     def batch_size(self, state: BlocksState) -> int:
         """Return 1: every result may change what comes next."""
         return 1
 
-    def sample(self, state: BlocksState, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
+    def sample(self, state: BlocksState, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
         """Return `n` coded points, shape (n, d)."""
-        return propose(state, n, rng, known.pending)
+        return propose(state, n, rng, memory)
 
-    def update(self, state: BlocksState, told: Evaluations) -> BlocksState:
+    def update(self, state: BlocksState, told: Evaluations, memory: Memory) -> BlocksState:
         """Return the state after learning from `told`."""
-        return learn(state, told)
+        return advance(state, memory)
 
-    def convergence(self, state: BlocksState) -> str | None:
+    def convergence(self, state: BlocksState, memory: Memory) -> str | None:
         """Return why the search is over, or None."""
         return state.why_over or None
 
-    def restart(self, state: BlocksState, rng: np.random.Generator) -> BlocksState | None:
+    def restart(self, state: BlocksState, rng: np.random.Generator, memory: Memory) -> BlocksState | None:
         """Return None: what differences tell is told."""
         return None
 
-    def summary(self, state: BlocksState) -> Summary:
+    def summary(self, state: BlocksState, memory: Memory) -> Summary:
         """Return the base, from which everything is a change, as a distribution on that one point."""
         return Summary.at(state.sites, state.base)
 
-    def interactions(self, state: BlocksState) -> FloatArray:
+    def interactions(self, state: BlocksState, memory: Memory) -> FloatArray:
         """Return 1 for sites of one block, else 0, shape (d, d)."""
         strength = np.zeros((state.sites.dimension, state.sites.dimension))
         for block in (*state.closed, state.block):
@@ -164,44 +164,40 @@ class Blocks:
         return decode(BlocksState, data, sites)
 
 
-def begin(sites: Sites, known: Evaluations, rng: np.random.Generator) -> BlocksState:
-    """Return the first state, at the best of the evaluations known, of which there is at least one."""
-    best = int(known.order()[0])
-    base, level, seed = known.x[best], known.level(best), int(rng.integers(2**62))
-    state = BlocksState(sites, seed, base, level, _elsewhere(sites, base, seed), Memory())
+def begin(sites: Sites, memory: Memory, rng: np.random.Generator) -> BlocksState:
+    """Return the first state, at the best of the evaluations, of which there is at least one."""
+    best = memory.evaluations(memory.leaders(1))
+    base, level, seed = best.x[0], best.rank(0), int(rng.integers(2**62))
+    state = BlocksState(sites, seed, base, level, _elsewhere(sites, base, seed))
     if level[0] > 0 or not np.isfinite(level[1]):
         return replace(state, why_over="no feasible point is known")
-    return learn(_next_block(state), known)
+    return advance(_next_block(state, memory), memory)
 
 
-def learn(state: BlocksState, told: Evaluations) -> BlocksState:
-    """Return the state after some results, as far on as they take it."""
-    memory = state.memory
-    for row in range(len(told)):
-        memory = memory.with_level(told.x[row], told.level(row))
-    state = replace(state, memory=memory)
-    while not state.why_over and not _needed(state):
-        state = _measured(state) if state.block else _tried(state)
+def advance(state: BlocksState, memory: Memory) -> BlocksState:
+    """Return the state as far on as what is known takes it."""
+    while not state.why_over and not _needed(state, memory):
+        state = _measured(state, memory) if state.block else _tried(state, memory)
     return state
 
 
-def propose(state: BlocksState, n: int, rng: np.random.Generator, pending: FloatArray) -> FloatArray:
+def propose(state: BlocksState, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
     """Return the points that are needed next, and single changes of the base beside them, shape (n, d)."""
-    out = {row.tobytes() for row in pending}
-    points = [x for x in _needed(state) if x.tobytes() not in out][:n]
+    out = {row.tobytes() for row in memory.pending}
+    points = [x for x in _needed(state, memory) if x.tobytes() not in out][:n]
     while len(points) < n:
         points.append(state.changed((int(rng.integers(len(state.base))),)))
     return np.array(points)
 
 
-def _needed(state: BlocksState) -> list[FloatArray]:
+def _needed(state: BlocksState, memory: Memory) -> list[FloatArray]:
     """Return the points without which the state cannot go on."""
     points = _corners(state) if state.block else _changes(state)
-    unknown = [x for x in points if state.memory.level(x) is None]
+    unknown = [x for x in points if memory.rank(x) is None]
     if unknown or state.block:
         return unknown
-    together = _together(state, points)
-    return [] if state.memory.level(together) else [together]
+    together = _together(state, points, memory)
+    return [] if memory.rank(together) else [together]
 
 
 def _corners(state: BlocksState) -> list[FloatArray]:
@@ -210,26 +206,26 @@ def _corners(state: BlocksState) -> list[FloatArray]:
     return [state.changed(state.block), state.changed(some), state.changed(state.block + some)]
 
 
-def _measured(state: BlocksState) -> BlocksState:
+def _measured(state: BlocksState, memory: Memory) -> BlocksState:
     """Return the state after the second difference that was under way."""
-    depends, middle = _depends(state), (state.low + state.high) // 2
+    depends, middle = _depends(state, memory), (state.low + state.high) // 2
     if state.high:
-        return _bisected(replace(state, high=middle) if depends else replace(state, low=middle))
+        return _bisected(replace(state, high=middle) if depends else replace(state, low=middle), memory)
     if depends:
-        return _bisected(replace(state, high=len(state.candidates)))
-    return _next_check(replace(state, n_checks=state.n_checks + 1))
+        return _bisected(replace(state, high=len(state.candidates)), memory)
+    return _next_check(replace(state, n_checks=state.n_checks + 1), memory)
 
 
-def _depends(state: BlocksState) -> bool:
+def _depends(state: BlocksState, memory: Memory) -> bool:
     """Tell whether what the block adds to the value depends on the candidates."""
-    levels = [state.level, *(state.memory.level(x) or (np.inf, np.inf) for x in _corners(state))]
+    levels = [state.level, *(memory.rank(x) or WORST for x in _corners(state))]
     base, first, second, both = (value if violation == 0 else np.nan for violation, value in levels)
     # (D1); where it cannot be computed, that counts as dependence.
     difference = abs(base - first - second + both)
     return not difference <= ROUNDING * max(abs(base), abs(first), abs(second), abs(both))
 
 
-def _bisected(state: BlocksState) -> BlocksState:
+def _bisected(state: BlocksState, memory: Memory) -> BlocksState:
     """Return the state with the block grown, once a single candidate is left (D2)."""
     if state.high - state.low > 1:
         return state
@@ -242,15 +238,15 @@ def _bisected(state: BlocksState) -> BlocksState:
         is_some = any(len(done) > 1 for done in closed) and len(block) <= len(state.base) // 3
         if not is_some:
             return replace(state, why_over=f"a block of {len(block)} variables has too many states")
-    return _next_check(replace(state, block=block, closed=closed, low=0, high=0, n_checks=0))
+    return _next_check(replace(state, block=block, closed=closed, low=0, high=0, n_checks=0), memory)
 
 
-def _next_check(state: BlocksState) -> BlocksState:
+def _next_check(state: BlocksState, memory: Memory) -> BlocksState:
     """Return the state with another set of candidates, or with the block closed if there were enough."""
     is_outside = state.sites.n_states > 1
     is_outside[list(state.block)] = False
     if state.n_checks >= N_CHECKS or not is_outside.any():
-        return _closed(state)
+        return _closed(state, memory)
     rng = np.random.default_rng([state.seed, len(state.closed), len(state.block), state.n_checks])
     outside = rng.permutation(np.flatnonzero(is_outside))
     # First all other sites, then random halves of them: the effects of some may cancel.
@@ -258,16 +254,16 @@ def _next_check(state: BlocksState) -> BlocksState:
     return replace(state, candidates=tuple(some.tolist()))
 
 
-def _closed(state: BlocksState) -> BlocksState:
+def _closed(state: BlocksState, memory: Memory) -> BlocksState:
     closed = (*state.closed, state.block)
     if sum(len(block) == 1 for block in closed) > MOST_SINGLES:
         return replace(state, why_over=f"more than {MOST_SINGLES} variables depend on no other")
-    moved = _moved(state, state.changed(state.block))
+    moved = _moved(state, state.changed(state.block), memory)
     other = np.where(moved.base != state.base, state.base, state.other)
-    return _next_block(replace(moved, closed=closed, other=other))
+    return _next_block(replace(moved, closed=closed, other=other), memory)
 
 
-def _next_block(state: BlocksState) -> BlocksState:
+def _next_block(state: BlocksState, memory: Memory) -> BlocksState:
     """Return the state with another block begun, or with none if every site is in one."""
     is_left = state.sites.n_states > 1
     for block in state.closed:
@@ -275,12 +271,12 @@ def _next_block(state: BlocksState) -> BlocksState:
     if not is_left.any():
         return replace(state, block=(), rank=0)
     first = np.random.default_rng([state.seed, len(state.closed)]).choice(np.flatnonzero(is_left))
-    return _next_check(replace(state, block=(int(first),), low=0, high=0, n_checks=0))
+    return _next_check(replace(state, block=(int(first),), low=0, high=0, n_checks=0), memory)
 
 
-def _moved(state: BlocksState, x: FloatArray) -> BlocksState:
+def _moved(state: BlocksState, x: FloatArray, memory: Memory) -> BlocksState:
     """Return the state with `x` as base, if it is better."""
-    level = state.memory.level(x)
+    level = memory.rank(x)
     if level is None or level >= state.level:
         return state
     return replace(state, base=x, level=level, has_improved=True)
@@ -304,24 +300,26 @@ def _with_rank(state: BlocksState, block: Block) -> FloatArray | None:
     return x
 
 
-def _together(state: BlocksState, points: list[FloatArray]) -> FloatArray:
+def _together(state: BlocksState, points: list[FloatArray], memory: Memory) -> FloatArray:
     """Return the base with all those changes that make it better."""
     x = state.base
     for y in points:
-        if (state.memory.level(y) or state.level) < state.level:
+        if (memory.rank(y) or state.level) < state.level:
             x = np.where(y != state.base, y, x)
     return x
 
 
-def _tried(state: BlocksState) -> BlocksState:
+def _tried(state: BlocksState, memory: Memory) -> BlocksState:
     """Return the state after one state of each block; after the last, another pass if this one helped."""
     points = _changes(state)
     if points:
-        return replace(_moved(state, _together(state, points)), rank=state.rank + 1)
+        moved = _moved(state, _together(state, points, memory), memory)
+        return replace(moved, rank=state.rank + 1)
     if state.has_improved:
         seed = state.seed + 1
         other = _elsewhere(state.sites, state.base, seed)
-        return _next_block(replace(state, seed=seed, other=other, closed=(), has_improved=False))
+        fresh = replace(state, seed=seed, other=other, closed=(), has_improved=False)
+        return _next_block(fresh, memory)
     return replace(state, why_over="all states of all blocks were tried")
 
 

@@ -11,7 +11,9 @@ import numpy as np
 from dcmaes._validation import FloatArray, check_integer
 from dcmaes.space import Sites
 from dcmaes.strategies._codec import decode, encode
-from dcmaes.strategies._protocol import Evaluations, Known, Summary
+from dcmaes.strategies._evaluations import Evaluations
+from dcmaes.strategies._memory import Memory
+from dcmaes.strategies._protocol import Summary
 
 # Midpoints at which the uniform law is tabulated for its summary; far finer than what is shown of it.
 _N_MIDPOINTS = 1024
@@ -52,7 +54,7 @@ class RandomSearch:
         """The name under which results report the strategy."""
         return "random"
 
-    def init(self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator) -> RandomState:
+    def init(self, sites: Sites, memory: Memory, budget: int, rng: np.random.Generator) -> RandomState:
         """Return the first state; where the search starts makes no difference to it."""
         return RandomState(sites, n_told=0)
 
@@ -60,23 +62,23 @@ class RandomSearch:
         """Return the population size: no update ever waits."""
         return self.population_size
 
-    def sample(self, state: RandomState, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
+    def sample(self, state: RandomState, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
         """Return `n` uniform points, shape (n, d)."""
         return state.sites.uniform(rng.random((n, state.sites.dimension)))
 
-    def update(self, state: RandomState, told: Evaluations) -> RandomState:
+    def update(self, state: RandomState, told: Evaluations, memory: Memory) -> RandomState:
         """Return the state with the told points counted."""
         return replace(state, n_told=state.n_told + len(told))
 
-    def convergence(self, state: RandomState) -> str | None:
+    def convergence(self, state: RandomState, memory: Memory) -> str | None:
         """Return None: random search never converges."""
         return None
 
-    def restart(self, state: RandomState, rng: np.random.Generator) -> RandomState | None:
+    def restart(self, state: RandomState, rng: np.random.Generator, memory: Memory) -> RandomState | None:
         """Return the same state: every draw is a fresh start."""
         return state
 
-    def summary(self, state: RandomState) -> Summary:
+    def summary(self, state: RandomState, memory: Memory) -> Summary:
         """Return the uniform distribution."""
         sites = state.sites
         midpoints = (np.arange(_N_MIDPOINTS) + 0.5) / _N_MIDPOINTS
@@ -91,7 +93,7 @@ class RandomSearch:
             step_size=1.0,
         )
 
-    def interactions(self, state: RandomState) -> FloatArray:
+    def interactions(self, state: RandomState, memory: Memory) -> FloatArray:
         """Return zeros, shape (d, d): nothing is learned about pairs."""
         return np.zeros((state.sites.dimension, state.sites.dimension))
 

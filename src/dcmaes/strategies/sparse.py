@@ -8,16 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dcmaes._validation import FloatArray
+from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models import SparseQuadratic, annealed, sparse_quadratic, sparse_quadratic_by_differences
 from dcmaes.space import Sites
 from dcmaes.strategies._codec import decode, encode
-from dcmaes.strategies._protocol import Evaluations, Known, Summary
+from dcmaes.strategies._evaluations import Evaluations
+from dcmaes.strategies._memory import Memory
+from dcmaes.strategies._protocol import Summary
 
-# States are numbers below this.
-STATE = np.uint16
 # Points whose values are waited for, while each may still change the function.
 BATCH = 4
 # In spaces with at most so many contrasts the values are asked, at most so many, because the time grows with
@@ -38,45 +37,6 @@ SMALLEST_GAIN = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Collected:
-    """Points of choices that violate nothing, with their values, as they came.
-
-    Attributes
-    ----------
-    x : tuple of arrays of shape (k, d)
-    value : tuple of arrays of shape (k,)
-
-    Examples
-    --------
-    >>> told = Evaluations(np.eye(3), np.arange(3.0), np.zeros(3))
-    >>> collected = Collected().with_evaluations(told).with_evaluations(told)
-    >>> len(collected), collected.evaluations(3).value
-    (6, array([0., 1., 2., 0., 1., 2.]))
-    """
-
-    x: tuple[NDArray[np.uint16], ...] = ()
-    value: tuple[FloatArray, ...] = ()
-
-    def __len__(self) -> int:
-        return sum(len(value) for value in self.value)
-
-    def with_evaluations(self, told: Evaluations) -> Collected:
-        """Return the same with the feasible ones of some evaluations."""
-        told = told.take(np.flatnonzero(told.violation == 0))
-        return Collected((*self.x, told.x.astype(STATE)), (*self.value, told.value))
-
-    def joined(self, dimension: int) -> Collected:
-        """Return the same as one array of each kind."""
-        x = np.concatenate([np.empty((0, dimension), STATE), *self.x])
-        return Collected((x,), (np.concatenate([np.empty(0), *self.value]),))
-
-    def evaluations(self, dimension: int) -> Evaluations:
-        """Return all of them."""
-        joined = self.joined(dimension)
-        return Evaluations(joined.x[0].astype(np.float64), joined.value[0], np.zeros(len(self)))
-
-
-@dataclass(frozen=True, eq=False)
 class SparseState:
     """State of the search for functions with few interactions.
 
@@ -84,12 +44,12 @@ class SparseState:
     ----------
     sites : Sites
         The space: every site is a choice.
-    memory : Evaluations
-        The feasible evaluations that the function has to explain.
+    rows : int array of shape (m,)
+        Places in the memory of the feasible evaluations that the function has to explain.
     function : SparseQuadratic or None
         The function, as far as the values tell.
     promised : array of shape (k, d)
-        Points that it predicts to be better than all in memory, the best one first.
+        Points that it predicts to be better than all of these, the best one first.
     idle : int
         Evaluations since the last better point.
     has_improved : bool
@@ -99,18 +59,12 @@ class SparseState:
     """
 
     sites: Sites
-    memory: Evaluations
+    rows: IntArray
     function: SparseQuadratic | None
     promised: FloatArray
     idle: int
     has_improved: bool
     why_over: str
-
-    @property
-    def best(self) -> FloatArray:
-        """The best point in memory, shape (d,)."""
-        best: FloatArray = self.memory.x[self.memory.order()[0]]
-        return best
 
 
 class Sparse:
@@ -127,9 +81,10 @@ class Sparse:
     ...     return (x[:, 1:] != x[:, :-1]).sum(axis=1) + (x[:, 0] == x[:, -1])
     >>> rng = np.random.default_rng(0)
     >>> x = rng.integers(0, 2, size=(300, 30)).astype(float)
-    >>> known = Evaluations(x, value(x).astype(float), np.zeros(300))
+    >>> memory = Memory(Space.binary(30).sites)
+    >>> known = memory.tell(Evaluations(x, value(x).astype(float), np.zeros(300)))
     >>> strategy = Sparse()
-    >>> state = strategy.init(Space.binary(30).sites, known, 0, rng)
+    >>> state = strategy.init(memory.sites, memory, 0, rng)
     >>> len(state.function.pairs), float(known.value.min()), value(state.promised[:1])
     (30, 7.0, array([1]))
     """
@@ -143,38 +98,38 @@ class Sparse:
         """Return the options as plain data: there are none."""
         return {}
 
-    def init(self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator) -> SparseState:
-        """Return the first state: the function that explains the values of `start`."""
-        return begin(sites, start)
+    def init(self, sites: Sites, memory: Memory, budget: int, rng: np.random.Generator) -> SparseState:
+        """Return the first state: the function that explains the values in the memory."""
+        return begin(sites, memory.evaluations(np.arange(len(memory))))
 
     def batch_size(self, state: SparseState) -> int:
         """Return how many results are waited for: none more than there are points to evaluate."""
         return max(1, min(BATCH, len(state.promised)))
 
-    def sample(self, state: SparseState, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
+    def sample(self, state: SparseState, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
         """Return `n` coded points, shape (n, d)."""
-        return propose(state, n, rng, known.contains(state.promised))
+        return propose(state, n, rng, memory)
 
-    def update(self, state: SparseState, told: Evaluations) -> SparseState:
+    def update(self, state: SparseState, told: Evaluations, memory: Memory) -> SparseState:
         """Return the state after learning from `told`."""
-        return learn(state, told)
+        return learn(state, told, memory)
 
-    def convergence(self, state: SparseState) -> str | None:
+    def convergence(self, state: SparseState, memory: Memory) -> str | None:
         """Return why the search is over, or None."""
         patience = n_contrasts(state.sites)
         if state.idle > patience:
             return f"no improvement in {state.idle} evaluations (patience {patience})"
         return state.why_over or None
 
-    def restart(self, state: SparseState, rng: np.random.Generator) -> SparseState | None:
+    def restart(self, state: SparseState, rng: np.random.Generator, memory: Memory) -> SparseState | None:
         """Return None: what the values tell is told."""
         return None
 
-    def summary(self, state: SparseState) -> Summary:
+    def summary(self, state: SparseState, memory: Memory) -> Summary:
         """Return the best point as a distribution on that one point."""
-        return Summary.at(state.sites, state.best)
+        return Summary.at(state.sites, _best(state, memory))
 
-    def interactions(self, state: SparseState) -> FloatArray:
+    def interactions(self, state: SparseState, memory: Memory) -> FloatArray:
         """Return the size of the interaction of each pair of sites, shape (d, d); zero without a function."""
         d = state.sites.dimension
         return np.zeros((d, d)) if state.function is None else state.function.strength
@@ -222,7 +177,7 @@ def next_look(sites: Sites, n_evaluations: int) -> float:
 def begin(sites: Sites, known: Evaluations) -> SparseState:
     """Return the state in which the function has been found, if there is one."""
     known = _usable(known)
-    best, none = known.take(known.order()[:1]), np.empty((0, sites.dimension))
+    best, none = known.row[known.order()[:1]], np.empty((0, sites.dimension))
     state = SparseState(sites, best, None, none, 0, False, "the values are no sum over few pairs of sites")
     if not is_suitable(sites) or len(known) < 2:
         return state
@@ -234,47 +189,54 @@ def begin(sites: Sites, known: Evaluations) -> SparseState:
         function = sparse_quadratic_by_differences(known.x, known.value, sites.n_states)
     if function is None:
         return state
-    return _with_promises(
-        replace(state, memory=_spread(known, max(MOST_VALUES, function.n_enough))), function
-    )
+    explained = _spread(known, max(MOST_VALUES, function.n_enough))
+    return _with_promises(replace(state, rows=explained.row), function, explained.value)
 
 
-def learn(state: SparseState, told: Evaluations) -> SparseState:
+def learn(state: SparseState, told: Evaluations, memory: Memory) -> SparseState:
     """Return the state after some results: the same pairs, fitted to these values too."""
-    fresh = _usable(told.take(np.flatnonzero(~told.is_repeat)))
+    fresh = _usable(told.fresh())
     if state.function is None or len(fresh) == 0:
         return replace(state, idle=state.idle + len(told))
-    is_better = bool(fresh.value.min() < state.memory.value.min())
-    memory = Evaluations.join(state.memory, fresh)
-    function = state.function.fitted(memory.x, memory.value)
+    explained = memory.evaluations(state.rows)
+    is_better = bool(fresh.value.min() < explained.value.min())
+    explained = Evaluations.join(explained, fresh)
+    function = state.function.fitted(explained.x, explained.value)
     state = replace(
         state,
-        memory=memory,
+        rows=explained.row,
         idle=0 if is_better else state.idle + len(told),
         has_improved=state.has_improved or is_better,
     )
     if function is None:
         return replace(state, function=None, why_over="a value contradicts the sum over pairs of sites")
-    return _with_promises(state, function)
+    return _with_promises(state, function, explained.value)
 
 
-def propose(state: SparseState, n: int, rng: np.random.Generator, is_known: NDArray[np.bool_]) -> FloatArray:
+def propose(state: SparseState, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
     """Return promised points that are not known, and single changes of the best point beside them."""
-    points = list(state.promised[~is_known][:n])
+    points = list(state.promised[~memory.contains(state.promised)][:n])
     while len(points) < n:
-        x, site = state.best.copy(), int(rng.integers(state.sites.dimension))
+        x, site = _best(state, memory), int(rng.integers(state.sites.dimension))
         x[site] = state.sites.uniform(rng.random(state.sites.dimension))[site]
         points.append(x)
     return np.array(points)
 
 
-def _with_promises(state: SparseState, function: SparseQuadratic) -> SparseState:
+def _best(state: SparseState, memory: Memory) -> FloatArray:
+    """Return the best of the points that the function has to explain, shape (d,)."""
+    explained = memory.evaluations(state.rows)
+    best: FloatArray = explained.x[explained.order()[0]]
+    return best
+
+
+def _with_promises(state: SparseState, function: SparseQuadratic, value: FloatArray) -> SparseState:
     """Return the state with the lowest points of a function; it is over if none is lower than the best."""
     # Luck of its own, so that the same values give the same points whoever else draws random numbers.
-    rng = np.random.default_rng(len(state.memory))
+    rng = np.random.default_rng(len(state.rows))
     n_sweeps = N_SWEEPS * max(1, n_contrasts(state.sites) // SWEPT)
     x = np.unique(annealed(function, n_chains=N_CHAINS, n_sweeps=n_sweeps, rng=rng), axis=0)
-    predicted, value = function.predict(x), state.memory.value
+    predicted = function.predict(x)
     order = np.argsort(predicted, kind="stable")
     order = order[predicted[order] < value.min() - SMALLEST_GAIN * float(value.std())]
     why_over = "" if len(order) else "no better point is predicted"

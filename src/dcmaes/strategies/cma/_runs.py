@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from dcmaes._validation import FloatArray
-from dcmaes.strategies._protocol import Evaluations
+from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies.cma._distribution import Copula, Distribution, interaction_matrix
 from dcmaes.strategies.cma._layout import Layout
 from dcmaes.strategies.cma._marginals import Marginals
@@ -149,13 +149,13 @@ def next_run(
         small += progress.evaluations
     else:
         growing += progress.evaluations
-    is_best = progress.best < state.memory_best
+    is_best = progress.best < state.record
     state = replace(
         state,
         waiting=Evaluations.empty(layout.sites.dimension),
         progress=Progress(run=progress.run + 1, budgets=(growing, small)),
-        memory=interaction_matrix(state.distribution) if is_best else state.memory,
-        memory_best=min(progress.best, state.memory_best),
+        interactions=interaction_matrix(state.distribution) if is_best else state.interactions,
+        record=min(progress.best, state.record),
     )
     if is_best and layout.n_neighbours:
         # A frozen run may be a few joint steps away from something better: cheaper to try than a new run.

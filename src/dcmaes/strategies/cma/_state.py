@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from dcmaes._validation import FloatArray
-from dcmaes.strategies._protocol import Evaluations
+from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
 from dcmaes.strategies.cma._distribution import Distribution
 
 
@@ -57,8 +56,8 @@ class Progress:
     ----------
     generation : int
         Generations of this run.
-    best : tuple of two floats
-        Violation and value of the best point of this run; smaller is better.
+    best : Rank
+        That of the best point of this run.
     idle : int
         Evaluations paid for since this run last improved.
     n_free : int
@@ -72,7 +71,7 @@ class Progress:
     """
 
     generation: int = 0
-    best: tuple[float, float] = (math.inf, math.inf)
+    best: Rank = WORST
     idle: int = 0
     n_free: int = 0
     run: int = 0
@@ -82,7 +81,7 @@ class Progress:
     def advance(self, told: Evaluations, best: int) -> Progress:
         """Return the progress after a population whose best point is in row `best`."""
         n_paid = len(told) - int(told.is_repeat.sum())
-        found = told.level(best)
+        found = told.rank(best)
         is_better = found < self.best
         return Progress(
             generation=self.generation + 1,
@@ -115,9 +114,8 @@ class CmaState:
         Results that do not make a whole population yet.
     progress : Progress
         How the run is getting on.
-    memory, memory_best : array of shape (d, d), tuple of two floats
-        Interactions learned by the run that found the best point of all earlier runs, and that point's
-        violation and value.
+    interactions, record : array of shape (d, d), Rank
+        Interactions learned by the run that found the best point of all earlier runs, and that point's rank.
     """
 
     distribution: Distribution
@@ -127,8 +125,8 @@ class CmaState:
     is_small_run: bool
     waiting: Evaluations
     progress: Progress
-    memory: FloatArray
-    memory_best: tuple[float, float]
+    interactions: FloatArray
+    record: Rank
 
 
 def no_paths(distribution: Distribution) -> Paths:

@@ -11,7 +11,9 @@ import numpy as np
 from dcmaes._validation import FloatArray, check_choice, check_integer, check_number
 from dcmaes.space import Sites
 from dcmaes.strategies._codec import decode, encode
-from dcmaes.strategies._protocol import Evaluations, Known, Summary
+from dcmaes.strategies._evaluations import WORST, Evaluations
+from dcmaes.strategies._memory import Memory
+from dcmaes.strategies._protocol import Summary
 from dcmaes.strategies.cma._constants import default_population_size
 from dcmaes.strategies.cma._distribution import draw, interaction_matrix, summarize
 from dcmaes.strategies.cma._layout import Layout
@@ -78,11 +80,11 @@ class Cma:
         """Return the options as plain data."""
         return dict(vars(self))
 
-    def init(self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator) -> CmaState:
+    def init(self, sites: Sites, memory: Memory, budget: int, rng: np.random.Generator) -> CmaState:
         """Return the first state: wide in the middle of the space, or narrower around the best start."""
         layout = Layout(sites)
         size = self.population_size or default_population_size(layout.n_sites)
-        distribution = first_distribution(layout, start, self.step_size, size, is_full=self._is_full(layout))
+        distribution = first_distribution(layout, memory.starts, self.step_size, size, is_full=self._is_full(layout))
         return CmaState(
             distribution=distribution,
             paths=no_paths(distribution),
@@ -91,19 +93,19 @@ class Cma:
             is_small_run=False,
             waiting=Evaluations.empty(sites.dimension),
             progress=Progress(),
-            memory=np.zeros((sites.dimension, sites.dimension)),
-            memory_best=(np.inf, np.inf),
+            interactions=np.zeros((sites.dimension, sites.dimension)),
+            record=WORST,
         )
 
     def batch_size(self, state: CmaState) -> int:
         """Return how many results the next generation still waits for."""
         return max(1, state.population_size - len(state.waiting))
 
-    def sample(self, state: CmaState, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
+    def sample(self, state: CmaState, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
         """Return `n` coded points drawn from the search distribution, shape (n, d)."""
         return draw(state.distribution, n, rng)
 
-    def update(self, state: CmaState, told: Evaluations) -> CmaState:
+    def update(self, state: CmaState, told: Evaluations, memory: Memory) -> CmaState:
         """Return the state after as many generations as the results now told complete."""
         waiting = Evaluations.join(state.waiting, told)
         size = state.population_size
@@ -112,11 +114,11 @@ class Cma:
             waiting = waiting.take(slice(size, None))
         return replace(state, waiting=waiting)
 
-    def convergence(self, state: CmaState) -> str | None:
+    def convergence(self, state: CmaState, memory: Memory) -> str | None:
         """Return why the run has converged, or None."""
         return convergence(state)
 
-    def restart(self, state: CmaState, rng: np.random.Generator) -> CmaState | None:
+    def restart(self, state: CmaState, rng: np.random.Generator, memory: Memory) -> CmaState | None:
         """Return the first state of the next run, or None when there is to be none."""
         if self.restarts is None or state.progress.run >= self.max_restarts:
             return None
@@ -124,15 +126,15 @@ class Cma:
         is_bipop = self.restarts == "bipop"
         return next_run(state, rng, base_size=base_size, step_size=self.step_size, is_bipop=is_bipop)
 
-    def summary(self, state: CmaState) -> Summary:
+    def summary(self, state: CmaState, memory: Memory) -> Summary:
         """Return the present search distribution."""
         return summarize(state.distribution)
 
-    def interactions(self, state: CmaState) -> FloatArray:
+    def interactions(self, state: CmaState, memory: Memory) -> FloatArray:
         """Return how strongly pairs of sites interact in the run that found the best point, shape (d, d)."""
-        if state.progress.best < state.memory_best:
+        if state.progress.best < state.record:
             return interaction_matrix(state.distribution)
-        return state.memory
+        return state.interactions
 
     def state_to_dict(self, state: CmaState) -> dict[str, Any]:
         """Return the state as plain data."""

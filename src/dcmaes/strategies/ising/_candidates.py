@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
 from dcmaes.models import AllOrders
-from dcmaes.strategies._protocol import Evaluations, Known
+from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies.ising._constants import (
     ALL_ORDERS_MEMORY,
     ALL_ORDERS_SITES,
@@ -25,10 +28,13 @@ from dcmaes.strategies.ising._constants import (
     UNEXPLAINED,
 )
 from dcmaes.strategies.ising._relevance import low_rise, rises
-from dcmaes.strategies.ising._state import IsingState
+from dcmaes.strategies.ising._state import Posterior
+
+# Tells for each coded point, shape (n, d), whether there is no use in proposing it.
+IsKnown = Callable[[FloatArray], NDArray[np.bool_]]
 
 
-def has_all_orders(state: IsingState) -> bool:
+def has_all_orders(state: Posterior) -> bool:
     """Return whether a model of all orders is of use: for few values, of numbers, and not of a quadratic."""
     n, n_features = len(state.memory), state.feature_map.n_features
     is_small = state.sites.dimension <= ALL_ORDERS_SITES and n <= ALL_ORDERS_MEMORY
@@ -37,12 +43,12 @@ def has_all_orders(state: IsingState) -> bool:
     return is_small and is_unexplained and not state.is_noisy and len(state.feature_map.numeric) > 0
 
 
-def all_orders(state: IsingState) -> AllOrders:
+def all_orders(state: Posterior) -> AllOrders:
     """Return the model of all evaluations that are remembered."""
     return AllOrders(state.feature_map, state.memory.x, _targets(state.memory), state.scales)
 
 
-def promising_points(state: IsingState, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
+def promising_points(state: Posterior, n: int, rng: np.random.Generator, is_known: IsKnown) -> FloatArray:
     """Return up to `n` new coded points that may be the best by the model of all orders, shape (m, d)."""
     model, sites = all_orders(state), state.sites
     best = state.memory.x[state.memory.order()[:N_BEST]]
@@ -54,7 +60,7 @@ def promising_points(state: IsingState, n: int, rng: np.random.Generator, known:
         finalists = points[np.unique(ranked[:, :N_FINALISTS])]
         children = _changed(state, np.repeat(finalists, N_GRANDCHILDREN, axis=0), rng)
         points = np.concatenate([finalists, children])
-    points = points[~known.contains(points)]
+    points = points[~is_known(points)]
     chosen: dict[bytes, FloatArray] = {}
     for values in model.draw(points, n, rng):
         ranking = (points[i] for i in np.argsort(values, kind="stable"))
@@ -72,7 +78,7 @@ def _targets(memory: Evaluations) -> FloatArray:
     return standardized
 
 
-def _changed(state: IsingState, x: FloatArray, rng: np.random.Generator) -> FloatArray:
+def _changed(state: Posterior, x: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Return coded points with few or many sites changed, numbers mostly a little, shape (n, d)."""
     sites, (n, d) = state.sites, x.shape
     share = np.maximum(FEWEST_CHANGES / d, LARGEST_CHANGE * rng.random((n, 1)))

@@ -37,8 +37,6 @@ LOW_IN_DEVIATIONS = 4.0
 # Under noise an improvement of the centre by less than so many standard deviations is chance (Q16), and the
 # best point of all is the one whose mean plus so many standard errors is lowest (Q17).
 GAIN_IN_DEVIATIONS, DOUBT_IN_ERRORS = 1.0, 2.0
-# Differences of values at one point that are not told apart from larger ones, whose squares would overflow.
-LARGEST_STEP = 1e140
 # Evaluations of at least this nearness say which rises are low.
 NEAR = 0.3
 # Evaluations closer than this, in widths and reaches, are at the centre for all the model can see: a third of
@@ -57,7 +55,7 @@ SMALLEST_WEIGHT = 1e-9
 SMALLEST_WINDOW, LARGEST_WINDOW = 300, 600
 # Beyond this many features no couplings are drawn: the time grows with the square.
 LARGEST_PAIRS = 400
-# Evaluations that are remembered, most of them the recent ones.
+# Evaluations that are looked at: all up to this many, then the best quarter of it and the recent half.
 MEMORY = 4000
 # Variances are refitted whenever the number of evaluations has grown by this share.
 REFIT_SHARE = 0.08

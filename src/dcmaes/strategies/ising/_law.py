@@ -7,14 +7,14 @@ import numpy as np
 from dcmaes._validation import FloatArray
 from dcmaes.distributions import LatticeGaussian
 from dcmaes.models import FeatureMap
-from dcmaes.strategies.ising._state import IsingState
+from dcmaes.strategies.ising._state import Posterior
 from dcmaes.strategies.ising._update import wide_model
 
 N_RECENT = 50  # evaluations whose spread gives the temperature
 SMALLEST_TEMPERATURE = 1e-6  # in units of the values' deviation
 
 
-def implied_law(state: IsingState) -> LatticeGaussian | None:
+def implied_law(state: Posterior) -> LatticeGaussian | None:
     """Return P(x) ~ exp(-e(x) / T) on the sites with more than one state, e the mean of the regression.
 
     None where that is no quadratic function on a lattice: with continuous or periodic variables, with choices

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
-from dcmaes.strategies._protocol import Evaluations, Known
+from dcmaes.strategies._memory import Memory
 from dcmaes.strategies.ising._box import Box
-from dcmaes.strategies.ising._candidates import has_all_orders, promising_points
+from dcmaes.strategies.ising._candidates import IsKnown, has_all_orders, promising_points
 from dcmaes.strategies.ising._constants import (
     BATCH,
     CHANGE_LIMITS,
@@ -25,20 +25,19 @@ from dcmaes.strategies.ising._constants import (
 )
 from dcmaes.strategies.ising._plateau import harmless_points
 from dcmaes.strategies.ising._search import Visited, search
-from dcmaes.strategies.ising._state import IsingState
+from dcmaes.strategies.ising._state import Posterior
 from dcmaes.strategies.ising._trend import trend_minimum
 
 # How many visited points of each chain are looked up at first: mostly one of them is new.
 _FIRST_LOOK = 4
 
 
-def propose(state: IsingState, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
+def propose(state: Posterior, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
     """Return `n` coded points, shape (n, d): random ones while the run has no results yet."""
     sites, feature_map = state.sites, state.feature_map
     if not np.isfinite(state.level[0]) or len(state.memory) < BATCH or feature_map.n_features == 0:
-        return _opening(state, n, rng, known)
-    if state.is_noisy:
-        known = _Settled(known, state.memory)
+        return _opening(state, n, rng, memory.contains)
+    is_known = _is_settled(state, memory) if state.is_noisy else memory.contains
     has_pairs = feature_map.n_features <= LARGEST_PAIRS
     energy = state.model.draw(n, rng, has_pairs=has_pairs)
     barrier = None if state.barrier is None else state.barrier.draw(n, rng, has_pairs=has_pairs)
@@ -52,43 +51,38 @@ def propose(state: IsingState, n: int, rng: np.random.Generator, known: Known) -
         tenure=sites.dimension // 10,
         rng=rng,
     )
-    chosen = _unseen(visited, state, rng, known)
+    chosen = _unseen(visited, state, rng, is_known)
     if n > 1 and has_all_orders(state):
-        points = promising_points(state, n // 2, rng, known)
+        points = promising_points(state, n // 2, rng, is_known)
         chosen[n - len(points) :] = points
-    return _with_trend(_across_plateau(chosen, state, rng, known), state, known)
+    return _with_trend(_across_plateau(chosen, state, rng, is_known), state, is_known)
 
 
-class _Settled:
-    """What is known under noise: of points that were evaluated and are not out, one more value is of use."""
+def _is_settled(state: Posterior, memory: Memory) -> IsKnown:
+    """Return what is known under noise: of points evaluated and not out, one more value is of use."""
+    told = state.memory
+    out = {x.tobytes() for x in memory.pending}
+    still_open = {x.tobytes() for x in told.x[told.violation == 0]} - out
 
-    def __init__(self, known: Known, memory: Evaluations) -> None:
-        self._known = known
-        out = {x.tobytes() for x in known.pending}
-        self._open = {x.tobytes() for x in memory.x[memory.violation == 0]} - out
+    def is_known(x: FloatArray) -> NDArray[np.bool_]:
+        return memory.contains(x) & np.array([row.tobytes() not in still_open for row in x], dtype=np.bool_)
 
-    @property
-    def pending(self) -> FloatArray:
-        return self._known.pending
-
-    def contains(self, x: FloatArray) -> NDArray[np.bool_]:
-        is_open = np.array([row.tobytes() in self._open for row in x], dtype=np.bool_)
-        return self._known.contains(x) & ~is_open
+    return is_known
 
 
-def _with_trend(chosen: FloatArray, state: IsingState, known: Known) -> FloatArray:
+def _with_trend(chosen: FloatArray, state: Posterior, is_known: IsKnown) -> FloatArray:
     """Return the points with the last one replaced by the minimum of the trend, if the run has stalled."""
     is_stalled = state.idle > TREND_PATIENCE * state.patience
     is_due = state.idle % TREND_PAUSE < len(chosen)
     if not (is_stalled and is_due) or len(chosen) == 1 or state.feature_map.n_features > LARGEST_PAIRS:
         return chosen
     x = trend_minimum(state.feature_map, state.memory)
-    chosen[-1:] = np.where(known.contains(x[None])[:, None], chosen[-1:], x)
+    chosen[-1:] = np.where(is_known(x[None])[:, None], chosen[-1:], x)
     return chosen
 
 
 def _across_plateau(
-    chosen: FloatArray, state: IsingState, rng: np.random.Generator, known: Known
+    chosen: FloatArray, state: Posterior, rng: np.random.Generator, is_known: IsKnown
 ) -> FloatArray:
     """Return the points with the last ones replaced by large steps, the more the more ties there were."""
     feature_map, tie_rate = state.feature_map, state.blame.tie_rate
@@ -96,11 +90,11 @@ def _across_plateau(
     if n < 1 or tie_rate < SOME_TIES or feature_map.n_features > feature_map.n_choices:
         return chosen
     points = harmless_points(state.blame, state.centre, state.sites, n, rng)
-    chosen[-n:] = np.where(known.contains(points)[:, None], chosen[-n:], points)
+    chosen[-n:] = np.where(is_known(points)[:, None], chosen[-n:], points)
     return chosen
 
 
-def _opening(state: IsingState, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
+def _opening(state: Posterior, n: int, rng: np.random.Generator, is_known: IsKnown) -> FloatArray:
     """Return the middle and points around it in the first run; after a restart, the new centre and others."""
     sites, shape = state.sites, (n, state.sites.dimension)
     u = rng.random(shape)
@@ -111,13 +105,13 @@ def _opening(state: IsingState, n: int, rng: np.random.Generator, known: Known) 
         inner[:, numeric] = 0.5 + MIDDLE * (u[:, numeric] - 0.5)
         inner[0, numeric] = 0.5
         points = sites.uniform(inner)
-        return np.where(known.contains(points)[:, None], sites.uniform(u), points)
+        return np.where(is_known(points)[:, None], sites.uniform(u), points)
     is_changed = rng.random(shape) < OPENING_SHARE
     is_changed[0] = False
     return np.where(is_changed, sites.uniform(u), state.centre)
 
 
-def _unseen(visited: Visited, state: IsingState, rng: np.random.Generator, known: Known) -> FloatArray:
+def _unseen(visited: Visited, state: Posterior, rng: np.random.Generator, is_known: IsKnown) -> FloatArray:
     """Return for each chain the visited point of lowest energy that is new, shape (c, d)."""
     n_visited, n_chains, n_features = visited.features.shape
     d = state.sites.dimension
@@ -131,11 +125,11 @@ def _unseen(visited: Visited, state: IsingState, rng: np.random.Generator, known
             break
         block = ordered[first:last, waiting].reshape(-1, n_features)
         points = state.feature_map.points(block)
-        is_known = known.contains(points).reshape(-1, len(waiting))
+        is_old = is_known(points).reshape(-1, len(waiting))
         points = points.reshape(-1, len(waiting), d)
         left = []
         for column, chain in enumerate(waiting):
-            rows = [x for x, old in zip(points[:, column], is_known[:, column], strict=True) if not old]
+            rows = [x for x, old in zip(points[:, column], is_old[:, column], strict=True) if not old]
             x = next((x for x in rows if x.tobytes() not in taken), None)
             if x is None:
                 left.append(chain)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models import FeatureMap, Regression
-from dcmaes.strategies._protocol import Evaluations
+from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies.ising._barrier import beyond_constraints, limit_of
 from dcmaes.strategies.ising._constants import (
     CLOSE,

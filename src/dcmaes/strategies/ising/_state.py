@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
@@ -10,11 +10,13 @@ import numpy as np
 from dcmaes._validation import FloatArray
 from dcmaes.models import FeatureMap, Regression
 from dcmaes.space import Sites
-from dcmaes.strategies._protocol import Evaluations
+from dcmaes.strategies._evaluations import Evaluations, Rank
+from dcmaes.strategies._memory import Memory
 from dcmaes.strategies.ising._cliff import find_cliff
 from dcmaes.strategies.ising._constants import (
     DOUBT_IN_ERRORS,
     LOW_SHARES,
+    MEMORY,
     PATIENCE,
     PATIENCE_BY_FEATURE,
     VAGUE,
@@ -32,12 +34,10 @@ class IsingState:
     ----------
     sites : Sites
         The space.
-    memory : Evaluations
-        The evaluations that the model may use.
     centre : array of shape (d,)
         The best point of this run (under noise: by prediction), the origin of the features.
-    level : tuple of two floats
-        Violation and value of the centre; infinite before the first results of a run.
+    level : Rank
+        That of the centre; infinite before the first results of a run.
     width : array of shape (d,)
         How far each numeric site looks, as a fraction of its range.
     reach : float
@@ -59,15 +59,11 @@ class IsingState:
     n_unfitted, n_fits, idle, run, n_seen : int
         Evaluations since the variances were last refitted, refits in all, evaluations since this run last
         improved, restarts before this run, evaluations told in all.
-    squares, degrees : float, int
-        Of the values of points evaluated more than once: sum of squares around their means, and how many they
-        are beyond one a point.
     """
 
     sites: Sites
-    memory: Evaluations
     centre: FloatArray
-    level: tuple[float, float]
+    level: Rank
     width: FloatArray
     reach: float
     blame: Blame
@@ -82,18 +78,6 @@ class IsingState:
     idle: int
     run: int
     n_seen: int
-    squares: float = 0.0
-    degrees: int = 0
-
-    @property
-    def deviation(self) -> float:
-        """Standard deviation of one value at the same point; 0 while no noise was seen."""
-        return float(np.sqrt(self.squares / max(self.degrees, 1)))
-
-    @property
-    def is_noisy(self) -> bool:
-        """Whether some point was seen to have different values."""
-        return self.squares > 0
 
     @cached_property
     def feature_map(self) -> FeatureMap:
@@ -105,6 +89,41 @@ class IsingState:
     def patience(self) -> int:
         """After how many evaluations without improvement a run is over."""
         return PATIENCE + PATIENCE_BY_FEATURE * self.feature_map.n_features
+
+    def given(self, memory: Memory) -> Posterior:
+        """Return the state with the evaluations that its model is of; computed once while they are the same."""
+        told, known = memory.recall(MEMORY), self.__dict__.get("_given")
+        if known is None or known.memory is not told:
+            learned = {part.name: getattr(self, part.name) for part in fields(IsingState)}
+            known = Posterior(**learned, memory=told, deviation=memory.deviation)
+            self.__dict__["_given"] = known  # as a cached property does
+        return known
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior(IsingState):
+    """What was learned, together with the evaluations: what the model says of the values.
+
+    Attributes
+    ----------
+    memory : Evaluations
+        The evaluations that the model may use.
+    deviation : float
+        Standard deviation of one value at the same point; 0 while no noise was seen.
+    """
+
+    memory: Evaluations
+    deviation: float
+
+    @property
+    def learned(self) -> IsingState:
+        """The state alone."""
+        return IsingState(**{part.name: getattr(self, part.name) for part in fields(IsingState)})
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether some point was seen to have different values."""
+        return self.deviation > 0
 
     @cached_property
     def around(self) -> Neighbourhood:
@@ -141,7 +160,7 @@ class IsingState:
         return self.neighbourhood.foresight(LOW_SHARES[self.low_share], self.variances)
 
 
-def best_of(state: IsingState) -> tuple[FloatArray, tuple[float, float]]:
+def best_of(state: Posterior) -> tuple[FloatArray, Rank]:
     """Return the best point of all runs that is remembered, with its violation and value."""
     if len(state.memory) == 0:
         return state.centre, state.level
@@ -149,10 +168,10 @@ def best_of(state: IsingState) -> tuple[FloatArray, tuple[float, float]]:
     # Under noise the best one is that with the lowest mean beyond doubt: (Q17)
     doubt = DOUBT_IN_ERRORS * state.deviation / np.sqrt(memory.count)
     best = int(np.lexsort((memory.value + doubt, memory.violation))[0])
-    return memory.x[best], memory.level(best)
+    return memory.x[best], memory.rank(best)
 
 
-def chosen_shares(state: IsingState) -> tuple[FloatArray, ...]:
+def chosen_shares(state: Posterior) -> tuple[FloatArray, ...]:
     """Return how often low, near points have each state of a two-state or one-of-c site; equal at first."""
     feature_map, sites = state.feature_map, state.sites
     has_model = len(state.memory) > 0 and feature_map.n_features > 0

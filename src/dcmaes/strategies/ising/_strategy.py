@@ -13,7 +13,9 @@ from dcmaes.distributions import LatticeGaussian
 from dcmaes.models import FIRST_SCALES
 from dcmaes.space import Sites
 from dcmaes.strategies._codec import decode, encode
-from dcmaes.strategies._protocol import Evaluations, Known, Summary
+from dcmaes.strategies._evaluations import WORST, Evaluations
+from dcmaes.strategies._memory import Memory
+from dcmaes.strategies._protocol import Summary
 from dcmaes.strategies.ising._constants import (
     BATCH,
     FIRST_BARRIER_VARIANCES,
@@ -26,7 +28,6 @@ from dcmaes.strategies.ising._constants import (
     SMALLEST_WINDOW,
 )
 from dcmaes.strategies.ising._law import implied_law
-from dcmaes.strategies.ising._memory import remembered
 from dcmaes.strategies.ising._plateau import Blame
 from dcmaes.strategies.ising._proposals import propose
 from dcmaes.strategies.ising._state import IsingState, best_of, chosen_shares
@@ -72,14 +73,14 @@ class IsingSearch:
         """Return the options as plain data."""
         return dict(vars(self))
 
-    def init(self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator) -> IsingState:
+    def init(self, sites: Sites, memory: Memory, budget: int, rng: np.random.Generator) -> IsingState:
         """Return the first state: around the best start, or anywhere."""
+        start = memory.starts
         centre = start.x[start.order()[0]] if len(start) else sites.uniform(rng.random(sites.dimension))
-        return IsingState(
+        state = IsingState(
             sites=sites,
-            memory=Evaluations.empty(sites.dimension),
             centre=centre,
-            level=(np.inf, np.inf),
+            level=WORST,
             width=np.full(sites.dimension, FIRST_WIDTH),
             reach=max(
                 SMALLEST_REACH, float((1 / np.where(sites.n_states > 1, sites.n_states, np.inf)).sum())
@@ -97,41 +98,39 @@ class IsingSearch:
             run=0,
             n_seen=0,
         )
+        known = start.take(np.flatnonzero(~np.isnan(start.value) | (start.violation > 0.0)))
+        return learn(state, known, memory)
 
     def batch_size(self, state: IsingState) -> int:
         """Return how many points are proposed at a time."""
         return BATCH
 
-    def sample(self, state: IsingState, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
+    def sample(self, state: IsingState, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
         """Return `n` coded points, shape (n, d)."""
-        return propose(state, n, rng, known)
+        return propose(state.given(memory), n, rng, memory)
 
-    def update(self, state: IsingState, told: Evaluations) -> IsingState:
+    def update(self, state: IsingState, told: Evaluations, memory: Memory) -> IsingState:
         """Return the state after learning from `told`."""
-        return learn(state, told)
+        return learn(state, told, memory)
 
-    def remember(self, state: IsingState, told: Evaluations) -> IsingState:
-        """Return the state with evaluations made elsewhere in memory; the run continues as it was."""
-        return remembered(state, told)
-
-    def convergence(self, state: IsingState) -> str | None:
+    def convergence(self, state: IsingState, memory: Memory) -> str | None:
         """Return why the run has converged, or None."""
         if state.idle > state.patience:
             return f"no improvement in {state.idle} evaluations (patience {state.patience})"
         return None
 
-    def restart(self, state: IsingState, rng: np.random.Generator) -> IsingState | None:
+    def restart(self, state: IsingState, rng: np.random.Generator, memory: Memory) -> IsingState | None:
         """Return a fresh start: from the best point, from a changed one, or from anywhere, in turns."""
         if state.run >= self.max_restarts:
             return None
         d = state.sites.dimension
         share = RESTART_SHARES[state.run % len(RESTART_SHARES)]
-        best, level = best_of(state)
+        best, level = best_of(state.given(memory))
         anywhere = state.sites.uniform(rng.random(d))
         return replace(
             state,
             centre=np.where(rng.random(d) < share, anywhere, best),
-            level=level if share == 0 else (np.inf, np.inf),
+            level=level if share == 0 else WORST,
             width=np.full(d, FIRST_WIDTH),
             reach=max(SMALLEST_REACH, d / 4),
             blame=Blame.none(d),
@@ -142,9 +141,9 @@ class IsingSearch:
             run=state.run + 1,
         )
 
-    def summary(self, state: IsingState) -> Summary:
+    def summary(self, state: IsingState, memory: Memory) -> Summary:
         """Return the present search distribution: the centre, the widths around it, what low points chose."""
-        sites, shares = state.sites, chosen_shares(state)
+        sites, shares = state.sites, chosen_shares(state.given(memory))
         mean = np.where(sites.is_numeric, sites.coordinate(state.centre), np.nan)
         deviation = np.where(sites.is_numeric, state.width, np.nan)
         for site in np.flatnonzero(sites.is_numeric & (sites.n_states == 2)):
@@ -152,21 +151,22 @@ class IsingSearch:
             deviation[site] = np.sqrt(mean[site] * (1 - mean[site]))
         return Summary(mean, deviation, shares, None, float(state.width.mean()))
 
-    def interactions(self, state: IsingState) -> FloatArray:
+    def interactions(self, state: IsingState, memory: Memory) -> FloatArray:
         """Return the size of the largest mean coupling of each pair of sites, shape (d, d)."""
         d = state.sites.dimension
         strength = np.zeros((d, d))
         site = state.feature_map.site
-        if len(state.memory) and len(site):
-            coupling = wide_model(state).mean(has_pairs=True).coupling
+        now = state.given(memory)
+        if len(now.memory) and len(site):
+            coupling = wide_model(now).mean(has_pairs=True).coupling
             if coupling is not None:
                 np.maximum.at(strength, np.ix_(site, site), np.abs(coupling[0]))
         # Rounding may differ between the two triangles.
         return np.maximum(strength, strength.T)
 
-    def law(self, state: IsingState) -> LatticeGaussian | None:
+    def law(self, state: IsingState, memory: Memory) -> LatticeGaussian | None:
         """Return the law that the regression implies: energy over temperature; None if there is none."""
-        return implied_law(state)
+        return implied_law(state.given(memory))
 
     def state_to_dict(self, state: IsingState) -> dict[str, Any]:
         """Return the state as plain data."""

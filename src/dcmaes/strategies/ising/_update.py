@@ -8,7 +8,8 @@ import numpy as np
 
 from dcmaes._validation import FloatArray
 from dcmaes.models import Regression
-from dcmaes.strategies._protocol import Evaluations
+from dcmaes.strategies._evaluations import Evaluations
+from dcmaes.strategies._memory import Memory
 from dcmaes.strategies.ising._candidates import all_orders, has_all_orders
 from dcmaes.strategies.ising._cliff import judge_cliff
 from dcmaes.strategies.ising._constants import (
@@ -26,33 +27,32 @@ from dcmaes.strategies.ising._constants import (
     WIDTH_FACTOR,
     WIDTH_KEEP,
 )
-from dcmaes.strategies.ising._memory import remembered
 from dcmaes.strategies.ising._plateau import Blame
 from dcmaes.strategies.ising._relevance import with_constant
-from dcmaes.strategies.ising._state import IsingState
+from dcmaes.strategies.ising._state import IsingState, Posterior
 
 
-def learn(state: IsingState, told: Evaluations) -> IsingState:
-    """Return the state after some results."""
-    fresh = told.take(np.flatnonzero(~told.is_repeat))
+def learn(state: IsingState, told: Evaluations, memory: Memory) -> IsingState:
+    """Return the state after some results, which are in the memory."""
+    fresh = told.fresh()
     if len(fresh) == 0:
         return replace(state, idle=state.idle + 1) if len(told) else state
-    state = remembered(state, fresh)
-    state = _move_by_model(state, fresh) if _has_model(state) and state.is_noisy else _move(state, fresh)
-    state = replace(state, n_unfitted=state.n_unfitted + len(fresh), n_seen=state.n_seen + len(fresh))
-    enough = max(BATCH, REFIT_SHARE * min(state.n_seen, 1000))
-    is_due = _has_model(state) and state.n_unfitted >= enough
-    return _refit(state) if is_due else state
+    now = state.given(memory)
+    now = _move_by_model(now, fresh) if _has_model(now) and now.is_noisy else _move(now, fresh)
+    now = replace(now, n_unfitted=now.n_unfitted + len(fresh), n_seen=now.n_seen + len(fresh))
+    enough = max(BATCH, REFIT_SHARE * min(now.n_seen, 1000))
+    is_due = _has_model(now) and now.n_unfitted >= enough
+    return (_refit(now) if is_due else now).learned
 
 
-def _has_model(state: IsingState) -> bool:
+def _has_model(state: Posterior) -> bool:
     return bool(np.isfinite(state.level[0]) and state.feature_map.n_features)
 
 
-def _move(state: IsingState, told: Evaluations) -> IsingState:
+def _move(state: Posterior, told: Evaluations) -> Posterior:
     """Return the state with its centre at the best point, looking as far as the proposals went."""
     best = int(told.order()[0])
-    level = told.level(best)
+    level = told.rank(best)
     if not np.isfinite(state.level[0]):
         return replace(state, centre=told.x[best], level=level) if np.isfinite(level[0]) else state
     return replace(
@@ -65,7 +65,7 @@ def _move(state: IsingState, told: Evaluations) -> IsingState:
     )
 
 
-def _move_by_model(state: IsingState, told: Evaluations) -> IsingState:
+def _move_by_model(state: Posterior, told: Evaluations) -> Posterior:
     """Return the state with its centre at the remembered point, of those near it, with the lowest prediction.
 
     So one lucky value among many that are higher does not hold the centre, and nothing is learned from ties.
@@ -79,7 +79,7 @@ def _move_by_model(state: IsingState, told: Evaluations) -> IsingState:
     return replace(
         _followed(state, better, len(told)),
         centre=memory.x[around.row[best]],
-        level=memory.level(int(around.row[best])),
+        level=memory.rank(int(around.row[best])),
         blame=Blame.none(state.sites.dimension),
         idle=0 if _is_gain(model, around.features[best]) else state.idle + len(told),
     )
@@ -94,7 +94,7 @@ def _is_gain(model: Regression, features: FloatArray) -> bool:
     return gain > GAIN_IN_DEVIATIONS * float(np.sqrt(max(variance, 0.0)))
 
 
-def _followed(state: IsingState, better: Evaluations, n_told: int) -> IsingState:
+def _followed(state: Posterior, better: Evaluations, n_told: int) -> Posterior:
     """Return the state looking as far as the better half of what was told has gone."""
     keep = REACH_KEEP**n_told
     n_choices = state.feature_map.n_choices
@@ -106,11 +106,11 @@ def _followed(state: IsingState, better: Evaluations, n_told: int) -> IsingState
     )
 
 
-def _blamed(state: IsingState, told: Evaluations) -> Blame:
+def _blamed(state: Posterior, told: Evaluations) -> Blame:
     """Return what the results say of sites that must not change, one after the other."""
     blame, base, best = state.blame, state.centre, state.level
     for i in range(len(told)):
-        level, changed = told.level(i), (told.x[i] != base).astype(np.float64)
+        level, changed = told.rank(i), (told.x[i] != base).astype(np.float64)
         if level > best:
             blame = blame.worse(changed)
         elif level == best:
@@ -120,7 +120,7 @@ def _blamed(state: IsingState, told: Evaluations) -> Blame:
     return blame
 
 
-def _followed_width(state: IsingState, better: Evaluations, n_told: int) -> FloatArray:
+def _followed_width(state: Posterior, better: Evaluations, n_told: int) -> FloatArray:
     """Return widths that follow the steps of the better half of what the model proposed (Q10)."""
     sites = state.sites
     step = sites.coordinate(better.x) - sites.coordinate(state.centre)
@@ -131,7 +131,7 @@ def _followed_width(state: IsingState, better: Evaluations, n_told: int) -> Floa
     return np.clip(followed, SMALLEST_WIDTH, LARGEST_WIDTH)
 
 
-def _refit(state: IsingState) -> IsingState:
+def _refit(state: Posterior) -> Posterior:
     """Return the state with variances of higher likelihood: more steps while each result says much."""
     n_steps = 4 if state.n_seen < 100 else 2
     for _ in range(n_steps):
@@ -145,7 +145,7 @@ def _refit(state: IsingState) -> IsingState:
     return replace(state, n_unfitted=0, n_fits=state.n_fits + 1)
 
 
-def _improved(state: IsingState) -> IsingState:
+def _improved(state: Posterior) -> Posterior:
     variances = with_constant(state.model.improved_variances())
     variances[2] = max(variances[2], SMALLEST_CHOICES * variances[1])
     if state.limit is None:
@@ -154,7 +154,7 @@ def _improved(state: IsingState) -> IsingState:
     return replace(state, variances=variances, barrier_variances=of_barrier)
 
 
-def _judged_share(state: IsingState) -> IsingState:
+def _judged_share(state: Posterior) -> Posterior:
     """Return the state with a larger or smaller share of low values, in turns, if that predicts better."""
     other = state.low_share + (1 if state.n_fits % 2 else -1)
     largest = LARGEST_CHOICE_SHARE if state.feature_map.n_choices else len(LOW_SHARES) - 1
@@ -164,7 +164,7 @@ def _judged_share(state: IsingState) -> IsingState:
     return changed if changed.foresight > state.foresight else state
 
 
-def _judged_cliff(state: IsingState) -> IsingState:
+def _judged_cliff(state: Posterior) -> Posterior:
     """Return the state with points beyond a cliff told apart, where a regression tells which they are."""
     level = _regardless_of_cliffs(state)
     around, has_numbers = level.around, len(state.feature_map.numeric) > 0
@@ -180,12 +180,12 @@ def _judged_cliff(state: IsingState) -> IsingState:
     )
 
 
-def _regardless_of_cliffs(state: IsingState) -> IsingState:
+def _regardless_of_cliffs(state: Posterior) -> Posterior:
     """Return the state without a cliff: the same one, with all it has computed, if there is none."""
     return replace(state, cliff="") if state.cliff else state
 
 
-def wide_model(state: IsingState) -> Regression:
+def wide_model(state: Posterior) -> Regression:
     """Return a regression in which also values far above the best count: what is asked is who interacts."""
     # Also who interacts in a penalty.
     around = _regardless_of_cliffs(state).neighbourhood

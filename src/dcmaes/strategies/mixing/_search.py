@@ -8,8 +8,9 @@ import numpy as np
 
 from dcmaes._validation import FloatArray
 from dcmaes.space import Sites
-from dcmaes.strategies._memory import WORST, Level, Memory
-from dcmaes.strategies._protocol import Evaluations, Known
+from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
+from dcmaes.strategies._memory import Memory
+from dcmaes.strategies._spans import holds, with_place
 from dcmaes.strategies.mixing._plans import Begin
 from dcmaes.strategies.mixing._state import BEGIN, CLIMB, MixingState, Population, make_plan
 
@@ -21,7 +22,7 @@ _MAX_PASSED = 200
 _MOST_OUT = 64
 
 
-def begin(sites: Sites, x: FloatArray, level: Level, seed: int) -> MixingState:
+def begin(sites: Sites, x: FloatArray, level: Rank, seed: int, memory: Memory) -> MixingState:
     """Return the state with nothing but a first solution."""
     state = MixingState(
         sites=sites,
@@ -37,19 +38,19 @@ def begin(sites: Sites, x: FloatArray, level: Level, seed: int) -> MixingState:
         proposal=x,
         has_improved=False,
         pyramid=(),
-        memory=Memory(),
+        told=(),
     )
     if level == WORST:
         return state
-    walk = Walk(state)
+    walk = Walk(state, memory)
     walk.enter(CLIMB)
     walk.settle()
     return walk.state()
 
 
-def propose(state: MixingState, n: int, known: Known) -> FloatArray:
+def propose(state: MixingState, n: int, memory: Memory) -> FloatArray:
     """Return the next `n` steps, each as if none before it was kept, shape (n, d)."""
-    out = known.pending
+    out = memory.pending
     if len(out) > _MOST_OUT:
         rng = np.random.default_rng([state.seed, state.counter, len(out)])
         return state.sites.uniform(rng.random((n, state.sites.dimension)))
@@ -64,22 +65,23 @@ def propose(state: MixingState, n: int, known: Known) -> FloatArray:
             rows.append(y)
             if len(rows) == n:
                 return np.array(rows)
-        walk = walk or Walk(state)
+        walk = walk or Walk(state, memory)
         walk.done[walk.at] = True
         walk.settle()
         y = walk.proposal
 
 
-def learn(state: MixingState, told: Evaluations) -> MixingState:
+def learn(state: MixingState, told: Evaluations, memory: Memory) -> MixingState:
     """Return the state after all of `told`, in order."""
-    walk = Walk(state)
+    walk = Walk(state, memory)
     values = np.where(np.isnan(told.value), np.inf, told.value).tolist()
-    for y, value, violation in zip(told.x, values, told.violation.tolist(), strict=True):
-        walk.take(y, (violation, value))
+    ranks = map(Rank, told.violation.tolist(), values)
+    for y, rank, place in zip(told.x, ranks, told.row.tolist(), strict=True):
+        walk.take(y, rank, place)
     return walk.state()
 
 
-def inject(state: MixingState, told: Evaluations) -> MixingState:
+def join(state: MixingState, told: Evaluations, memory: Memory) -> MixingState:
     """Return the state with evaluated points added to the lowest floor; failures and known ones are not."""
     order = told.order()
     usable = told.x[order[np.isfinite(told.violation[order])]]
@@ -92,7 +94,7 @@ def inject(state: MixingState, told: Evaluations) -> MixingState:
     if state.phase != 0:
         return state
     # A phase that mixes with the lowest floor begins again: its plan is made of what the floor was.
-    walk = Walk(state)
+    walk = Walk(state, memory)
     walk.enter(0)
     walk.settle()
     return walk.state()
@@ -104,13 +106,14 @@ class Walk:
     Arrays are replaced and never written to, but for `done`, which is the walk's own.
     """
 
-    def __init__(self, state: MixingState) -> None:
+    def __init__(self, state: MixingState, memory: Memory) -> None:
         self._first = state
+        self._memory = memory
         self._is_finite = state.sites.is_finite
         self.counter, self.phase, self.plan = state.counter, state.phase, state.plan
         self.x, self.level, self.record = state.x, state.level, state.record
         self.done, self.at, self.proposal = state.done.copy(), state.at, state.proposal
-        self.has_improved, self.pyramid, self.memory = state.has_improved, state.pyramid, state.memory
+        self.has_improved, self.pyramid, self.told = state.has_improved, state.pyramid, state.told
 
     def state(self) -> MixingState:
         """Return the state as it is now."""
@@ -128,13 +131,12 @@ class Walk:
             proposal=self.proposal,
             has_improved=self.has_improved,
             pyramid=self.pyramid,
-            memory=self.memory,
+            told=self.told,
         )
 
-    def take(self, y: FloatArray, level: Level) -> None:
-        """Learn from one evaluation."""
-        if self._is_finite:
-            self.memory = self.memory.with_level(y, level)
+    def take(self, y: FloatArray, level: Rank, place: int) -> None:
+        """Learn from one evaluation, which is at this place in the memory."""
+        self.told = with_place(self.told, place)
         self.record = min(self.record, level)
         step = self.at if (y == self.proposal).all() else self.plan.find(self.x, y, self.done)
         if step is None:
@@ -147,11 +149,16 @@ class Walk:
         """Go on to the next step that leads to a point which is not known yet, or to the next solution."""
         for _ in range(_MAX_PASSED):
             self._seek()
-            level = self.memory.level(self.proposal) if self._is_finite else None
+            level = self._known(self.proposal) if self._is_finite else None
             if level is None or self.phase == BEGIN:
                 return
             self._try(self.at, self.proposal, level)
         self._seek()
+
+    def _known(self, y: FloatArray) -> Rank | None:
+        """Return the rank of a point that this search was told, or that constraints exclude."""
+        place = self._memory.find(y)
+        return self._memory.rank(y) if place is None or holds(self.told, place) else None
 
     def _seek(self) -> None:
         """Go to the next step that changes something, in the next phase if there is none."""
@@ -167,7 +174,7 @@ class Walk:
                     return
             self._next_phase()
 
-    def _try(self, step: int, y: FloatArray, level: Level) -> None:
+    def _try(self, step: int, y: FloatArray, level: Rank) -> None:
         """Keep a step or not, now that the level is known to which it leads."""
         if self.phase == BEGIN:
             self.level = level
@@ -188,7 +195,7 @@ class Walk:
         self.plan = make_plan(sites, seed, self.counter, phase, self.pyramid)
         self.done = np.zeros(self.plan.n_steps, dtype=np.bool_)
 
-    def _visit(self, y: FloatArray, level: Level) -> None:
+    def _visit(self, y: FloatArray, level: Rank) -> None:
         """Take a point that is no step of the plan, if it is better, and near the solution or a record."""
         n_changed = int((y != self.x).sum())
         is_near = n_changed <= max(2, len(y) // 4)
@@ -199,7 +206,7 @@ class Walk:
             self.enter(CLIMB)
         self.settle()
 
-    def _keep(self, y: FloatArray, level: Level, step: int) -> None:
+    def _keep(self, y: FloatArray, level: Rank, step: int) -> None:
         self.done[step] = not self.plan.repeats(step)
         self.done = self.plan.left_done(self.done, step)
         self.has_improved = self.has_improved or level < self.level

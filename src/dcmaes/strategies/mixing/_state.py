@@ -10,7 +10,8 @@ import numpy as np
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.space import Sites
 from dcmaes.strategies._codec import DERIVED
-from dcmaes.strategies._memory import Level, Memory
+from dcmaes.strategies._evaluations import Rank
+from dcmaes.strategies._spans import Spans
 from dcmaes.strategies.mixing._linkage import clusters
 from dcmaes.strategies.mixing._plans import Begin, Climb, Mask, Mix, Plan
 
@@ -58,10 +59,10 @@ class MixingState:
         What random numbers are drawn from: one stream for each phase, which `counter` numbers.
     x : array of shape (d,)
         The solution at work.
-    level : tuple of two floats
-        Its violation and value; infinite while it is not evaluated.
-    record : tuple of two floats
-        The best level told.
+    level : Rank
+        That of the solution; infinite while it is not evaluated.
+    record : Rank
+        The best one told.
     phase : int
         BEGIN (evaluate the solution), CLIMB (try single changes), or the floor that it is mixed with.
     done : bool array
@@ -74,8 +75,8 @@ class MixingState:
         Whether mixing with this floor has made the solution better.
     pyramid : tuple of Population
         Its floors.
-    memory : Memory
-        The levels of the points told.
+    told : Spans
+        Places in the memory of the points it was told: only these are passed over as known.
     plan : Plan
         The steps of the phase, as `make_plan` returns them.
     """
@@ -84,15 +85,15 @@ class MixingState:
     seed: int
     counter: int
     x: FloatArray
-    level: Level
-    record: Level
+    level: Rank
+    record: Rank
     phase: int
     done: Mask
     at: int
     proposal: FloatArray
     has_improved: bool
     pyramid: tuple[Population, ...]
-    memory: Memory
+    told: Spans
     plan: Plan = field(default_factory=Begin, metadata=DERIVED)
 
     @property

@@ -11,10 +11,11 @@ import numpy as np
 from dcmaes._validation import FloatArray
 from dcmaes.space import Sites
 from dcmaes.strategies._codec import decode, encode
-from dcmaes.strategies._memory import WORST
-from dcmaes.strategies._protocol import Evaluations, Known, Summary
+from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
+from dcmaes.strategies._memory import Memory
+from dcmaes.strategies._protocol import Summary
 from dcmaes.strategies.mixing._linkage import information
-from dcmaes.strategies.mixing._search import begin, inject, learn, propose
+from dcmaes.strategies.mixing._search import begin, join, learn, propose
 from dcmaes.strategies.mixing._state import MixingState, make_plan
 
 # Midpoints at which the uniform law is tabulated for the summary while there is no population.
@@ -49,53 +50,54 @@ class Mixing:
         """Return the options as plain data: there are none."""
         return {}
 
-    def init(self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator) -> MixingState:
+    def init(self, sites: Sites, memory: Memory, budget: int, rng: np.random.Generator) -> MixingState:
         """Return the first state: at the best start, or anywhere."""
+        start = memory.starts
         x, level = sites.uniform(rng.random(sites.dimension)), WORST
         if len(start):
             best = int(start.order()[0])
             x = start.x[best].copy()
             value = float(start.value[best])
-            level = WORST if np.isnan(value) else (float(start.violation[best]), value)
-        return begin(sites, x, level, seed=int(rng.integers(2**63)))
+            level = WORST if np.isnan(value) else Rank(float(start.violation[best]), value)
+        return begin(sites, x, level, seed=int(rng.integers(2**63)), memory=memory)
 
     def batch_size(self, state: MixingState) -> int:
         """Return 1: every result may change what comes next."""
         return 1
 
-    def sample(self, state: MixingState, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
+    def sample(self, state: MixingState, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
         """Return the next `n` steps as coded points, shape (n, d)."""
-        return propose(state, n, known)
+        return propose(state, n, memory)
 
-    def update(self, state: MixingState, told: Evaluations) -> MixingState:
+    def update(self, state: MixingState, told: Evaluations, memory: Memory) -> MixingState:
         """Return the state after learning from `told`."""
-        return learn(state, told)
+        return learn(state, told, memory)
 
-    def inject(self, state: MixingState, evaluations: Evaluations) -> MixingState:
-        """Return the state with evaluated points added as solutions to the lowest floor of the pyramid.
+    def join(self, state: MixingState, n: int, memory: Memory) -> MixingState:
+        """Return the state with the best `n` points of the memory among the lowest floor of the pyramid.
 
         So what another strategy has found is there to be copied from. Failures are left out, and points that
         are in the pyramid already.
 
         >>> strategy, rng = Mixing(), np.random.default_rng(1)
         >>> import dcmaes as dc
-        >>> sites = dc.Space.binary(3).sites
-        >>> state = strategy.init(sites, Evaluations.empty(3), 100, rng)
-        >>> found = Evaluations(np.eye(3), np.arange(3.0), np.zeros(3))
-        >>> len(strategy.inject(state, found).pyramid[0].x)
-        3
+        >>> memory = Memory(dc.Space.binary(3).sites)
+        >>> state = strategy.init(memory.sites, memory, 100, rng)
+        >>> told = memory.tell(Evaluations(np.eye(3), np.arange(3.0), np.zeros(3)))
+        >>> len(strategy.join(state, 2, memory).pyramid[0].x)
+        2
         """
-        return inject(state, evaluations)
+        return join(state, memory.evaluations(memory.leaders(n)), memory)
 
-    def convergence(self, state: MixingState) -> str | None:
+    def convergence(self, state: MixingState, memory: Memory) -> str | None:
         """Return None: there is always another solution to begin with."""
         return None
 
-    def restart(self, state: MixingState, rng: np.random.Generator) -> MixingState | None:
+    def restart(self, state: MixingState, rng: np.random.Generator, memory: Memory) -> MixingState | None:
         """Return None: every solution is a fresh start."""
         return None
 
-    def summary(self, state: MixingState) -> Summary:
+    def summary(self, state: MixingState, memory: Memory) -> Summary:
         """Return how the solutions of the largest floor are distributed; uniform while there are none."""
         sites, x = state.sites, state.largest
         if len(x) == 0:
@@ -113,7 +115,7 @@ class Mixing:
             step_size=float(np.where(sites.is_numeric, deviation, 0.0).max()),
         )
 
-    def interactions(self, state: MixingState) -> FloatArray:
+    def interactions(self, state: MixingState, memory: Memory) -> FloatArray:
         """Return the mutual information of each pair of sites on the largest floor, in nats, shape (d, d)."""
         x = state.largest
         if len(x) == 0:

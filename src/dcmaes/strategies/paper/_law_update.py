@@ -10,7 +10,9 @@ import numpy as np
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.distributions import LatticeGaussian
 from dcmaes.space import Sites
-from dcmaes.strategies._protocol import Evaluations, Known, Summary
+from dcmaes.strategies._evaluations import Evaluations
+from dcmaes.strategies._memory import Memory
+from dcmaes.strategies._protocol import Summary
 from dcmaes.strategies.paper._constants import constants
 
 N_CHAINS = 256
@@ -111,7 +113,7 @@ def start_law(
     return LawState(sites, population_size, linear, quadratic, chains, seed, 0, waiting)
 
 
-def sample_law(state: LawState, n: int, rng: np.random.Generator, known: Known) -> FloatArray:
+def sample_law(state: LawState, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
     """Return `n` coded points, shape (n, d): chains taken at random and moved by the heat bath.
 
     More are drawn than needed, and those that were not evaluated before are taken first: a repeat teaches
@@ -121,7 +123,7 @@ def sample_law(state: LawState, n: int, rng: np.random.Generator, known: Known) 
     if state.free.size:
         start = state.chains[:, rng.integers(N_CHAINS, size=len(x))]
         x[:, state.free] = state.law.continue_chains(start, SWEEPS, rng).T
-    return x[np.argsort(known.contains(x), kind="stable")[:n]]
+    return x[np.argsort(memory.contains(x), kind="stable")[:n]]
 
 
 def advance_law(state: LawState, x: FloatArray) -> LawState:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.space import Sites
-from dcmaes.strategies._protocol import Evaluations
+from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies.paper._steps import BinomialSteps
 
 

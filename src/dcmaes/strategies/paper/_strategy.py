@@ -12,7 +12,9 @@ from dcmaes._validation import FloatArray, check_choice, check_integer, check_nu
 from dcmaes.distributions import CenteredBinomial, LatticeGaussian
 from dcmaes.space import Sites
 from dcmaes.strategies._codec import decode, encode
-from dcmaes.strategies._protocol import Evaluations, Known, Summary
+from dcmaes.strategies._evaluations import Evaluations
+from dcmaes.strategies._memory import Memory
+from dcmaes.strategies._protocol import Summary
 from dcmaes.strategies.paper._constants import default_population_size
 from dcmaes.strategies.paper._law_update import (
     LawState,
@@ -97,7 +99,7 @@ class Paper:
         return options
 
     def init(
-        self, sites: Sites, start: Evaluations, budget: int, rng: np.random.Generator
+        self, sites: Sites, memory: Memory, budget: int, rng: np.random.Generator
     ) -> PaperState | LawState:
         """Return the first state: around the best starting point, or the middle of the space."""
         for i in np.flatnonzero(~sites.is_lattice)[:1]:
@@ -106,7 +108,7 @@ class Paper:
                 'strategy "paper" handles binary, integer and ordinal variables only, '
                 f'but variable {i} is {kind}; use strategy "cma"'
             )
-        free = sites.n_states > 1
+        start, free = memory.starts, sites.n_states > 1
         trials = sites.n_states[free] - 1
         k = len(trials)
         if self.update_rule == "likelihood":
@@ -132,11 +134,11 @@ class Paper:
         return state.population_size - len(state.waiting)
 
     def sample(
-        self, state: PaperState | LawState, n: int, rng: np.random.Generator, known: Known
+        self, state: PaperState | LawState, n: int, rng: np.random.Generator, memory: Memory
     ) -> FloatArray:
         """Return `n` coded points, m + B(sigma^2 C) modulo the number of states, shape (n, d)."""
         if isinstance(state, LawState):
-            return sample_law(state, n, rng, known)
+            return sample_law(state, n, rng, memory)
         x = np.zeros((n, state.sites.dimension))
         if state.free.size:
             steps = state.steps
@@ -145,7 +147,7 @@ class Paper:
             x[:, state.free] = rounded % state.sites.n_states[state.free]  # (A1)
         return x
 
-    def update(self, state: PaperState | LawState, told: Evaluations) -> PaperState | LawState:
+    def update(self, state: PaperState | LawState, told: Evaluations, memory: Memory) -> PaperState | LawState:
         """Return the state after as many generations as the results now told complete."""
         waiting = Evaluations.join(state.waiting, told)
         size = state.population_size
@@ -159,7 +161,7 @@ class Paper:
             waiting = waiting.take(slice(size, None))
         return replace(state, waiting=waiting)
 
-    def convergence(self, state: PaperState | LawState) -> str | None:
+    def convergence(self, state: PaperState | LawState, memory: Memory) -> str | None:
         """Return that the mean has stopped moving, or None: the paper's rule (A12)."""
         if isinstance(state, LawState):
             return law_convergence(state)
@@ -170,11 +172,11 @@ class Paper:
             f"less than {self.tolerance:g}"
         )
 
-    def restart(self, state: PaperState | LawState, rng: np.random.Generator) -> PaperState | LawState | None:
+    def restart(self, state: PaperState | LawState, rng: np.random.Generator, memory: Memory) -> PaperState | LawState | None:
         """Return None: the paper has no restarts."""
         return None
 
-    def summary(self, state: PaperState | LawState) -> Summary:
+    def summary(self, state: PaperState | LawState, memory: Memory) -> Summary:
         """Return the present search distribution as drawn; only probabilities include wrapping."""
         if isinstance(state, LawState):
             return summarise_law(state)
@@ -194,7 +196,7 @@ class Paper:
         correlation[np.ix_(free, free)] = _correlation(steps.delivered, drawn)
         return Summary(u, deviation, tuple(probabilities), correlation, float(np.sqrt((deviation**2).mean())))
 
-    def interactions(self, state: PaperState | LawState) -> FloatArray:
+    def interactions(self, state: PaperState | LawState, memory: Memory) -> FloatArray:
         """Return absolute partial correlations, the entries of the inverse of C scaled, shape (d, d)."""
         if isinstance(state, LawState):
             return law_interactions(state)
@@ -208,7 +210,7 @@ class Paper:
         np.fill_diagonal(strength, 0.0)
         return strength
 
-    def law(self, state: PaperState | LawState) -> LatticeGaussian | None:
+    def law(self, state: PaperState | LawState, memory: Memory) -> LatticeGaussian | None:
         """Return the search distribution with update="likelihood"; the printed one keeps no law."""
         return state.law if isinstance(state, LawState) and state.free.size else None
 
