@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 from collections.abc import Iterator, Mapping
@@ -9,12 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
 from dcmaes.optimizer import Optimizer, StopReason
 from dcmaes.space import Sites, Space
-from dcmaes.strategies import Evaluations, Strategy
+from dcmaes.strategies import Evaluations, Memory, Strategy
 from dcmaes.testing._spaces import conformance_spaces
 
 BUDGET = 500
@@ -72,7 +72,7 @@ class StrategyConformance:
 
     def test_state_is_frozen(self, strategy: Strategy[Any], space: Space) -> None:
         """The state is a frozen dataclass."""
-        state = _start(strategy, space)
+        state, _ = _start(strategy, space)
         assert dataclasses.is_dataclass(state)
         field = dataclasses.fields(state)[0].name
         with pytest.raises(dataclasses.FrozenInstanceError):
@@ -90,41 +90,38 @@ class StrategyConformance:
     def test_samples_lie_in_the_space(self, strategy: Strategy[Any], space: Space) -> None:
         """Samples of any number have the right shape and type and decode to points, also after updates."""
         rng = np.random.default_rng(1)
-        for state in _states(strategy, space):
+        for state, memory in _states(strategy, space):
             assert strategy.batch_size(state) >= 1
             for n in (1, 2, 7, 64):
-                x = strategy.sample(state, n, rng, Nothing(space.dimension))
+                x = strategy.sample(state, n, rng, memory)
                 assert x.shape == (n, space.dimension)
                 assert x.dtype == np.float64
                 assert all(space.contains(point) for point in space.decode_many(x))
 
     def test_same_generator_gives_same_samples(self, strategy: Strategy[Any], space: Space) -> None:
         """Randomness comes from the generator alone, and the state is not used up by sampling."""
-        for state in _states(strategy, space):
+        for state, memory in _states(strategy, space):
             before = _plain(strategy.state_to_dict(state))
-            draws = [
-                strategy.sample(state, 5, np.random.default_rng(3), Nothing(space.dimension))
-                for _ in range(2)
-            ]
+            draws = [strategy.sample(state, 5, np.random.default_rng(3), memory) for _ in range(2)]
             np.testing.assert_array_equal(draws[0], draws[1])
             assert _plain(strategy.state_to_dict(state)) == before
 
     def test_first_samples_are_spread_out(self, strategy: Strategy[Any], space: Space) -> None:
         """Without a hint where to start, no variable with several values is stuck at one."""
         sites = space.sites
-        state = _start(strategy, space)
-        x = strategy.sample(state, 400, np.random.default_rng(5), Nothing(space.dimension))
+        state, memory = _start(strategy, space)
+        x = strategy.sample(state, 400, np.random.default_rng(5), memory)
         assert (np.ptp(x, axis=0) > 0.0)[sites.is_free].all()
 
     # Updates.
 
     def test_update_changes_no_argument(self, strategy: Strategy[Any], space: Space) -> None:
         """An update returns a new state; the old one and what was told stay as they are."""
-        for state in _states(strategy, space):
-            told = _random_told(space, strategy.batch_size(state), seed=4)
+        for state, memory in _states(strategy, space):
+            told = memory.tell(_random_told(space, strategy.batch_size(state), seed=4))
             copies = told.x.copy(), told.value.copy(), told.violation.copy()
             before = _plain(strategy.state_to_dict(state))
-            first, second = strategy.update(state, told), strategy.update(state, told)
+            first, second = (strategy.update(state, told, memory) for _ in range(2))
             assert _plain(strategy.state_to_dict(state)) == before
             assert _plain(strategy.state_to_dict(first)) == _plain(strategy.state_to_dict(second))
             for array, copy in zip((told.x, told.value, told.violation), copies, strict=True):
@@ -132,33 +129,33 @@ class StrategyConformance:
 
     def test_update_takes_read_only_arrays(self, strategy: Strategy[Any], space: Space) -> None:
         """What is told need not be writeable."""
-        state = _start(strategy, space)
-        told = _random_told(space, 2 * strategy.batch_size(state), seed=4)
+        state, memory = _start(strategy, space)
+        told = memory.tell(_random_told(space, 2 * strategy.batch_size(state), seed=4))
         for array in (told.x, told.value, told.violation):
             array.flags.writeable = False
-        self._check_alive(strategy, space, strategy.update(state, told))
+        self._check_alive(strategy, space, strategy.update(state, told, memory), memory)
 
     @pytest.mark.parametrize("portion", [0, 1, 3, 100])
     def test_any_number_may_be_told(self, strategy: Strategy[Any], space: Space, portion: int) -> None:
         """No, few and many evaluations at once, of points that were never sampled."""
-        state = _start(strategy, space)
+        state, memory = _start(strategy, space)
         for seed in range(6):
-            state = strategy.update(state, _random_told(space, portion, seed))
-        self._check_alive(strategy, space, state)
+            state = strategy.update(state, memory.tell(_random_told(space, portion, seed)), memory)
+        self._check_alive(strategy, space, state, memory)
 
     @pytest.mark.parametrize(
         "case", ["failures", "excluded", "infeasible", "equal", "huge", "tiny", "mixed", "repeats"]
     )
     def test_any_value_may_be_told(self, strategy: Strategy[Any], space: Space, case: str) -> None:
         """Generations of failures, of infeasible points, of extreme values."""
-        state = _start(strategy, space)
+        state, memory = _start(strategy, space)
         for seed in range(8):
             told = _random_told(space, strategy.batch_size(state), seed)
-            state = strategy.update(state, _spoil(told, case, seed))
-            if strategy.convergence(state) is not None:
-                fresh = strategy.restart(state, np.random.default_rng(seed))
+            state = strategy.update(state, memory.tell(_spoil(told, case, seed)), memory)
+            if strategy.convergence(state, memory) is not None:
+                fresh = strategy.restart(state, np.random.default_rng(seed), memory)
                 state = state if fresh is None else fresh
-        self._check_alive(strategy, space, state)
+        self._check_alive(strategy, space, state, memory)
 
     @pytest.mark.parametrize("with_values", [True, False])
     def test_starting_points(self, strategy: Strategy[Any], space: Space, with_values: bool) -> None:
@@ -167,40 +164,39 @@ class StrategyConformance:
         if not with_values:
             start = dataclasses.replace(start, value=np.full(3, np.nan))
         start = dataclasses.replace(start, violation=np.array([0.0, 0.0, 1.5]))
-        state = strategy.init(space.sites, start, BUDGET, np.random.default_rng(0))
-        self._check_alive(strategy, space, state)
+        memory = Memory(space.sites)
+        memory.starts = memory.tell(start) if with_values else start
+        state = strategy.init(space.sites, memory, BUDGET, np.random.default_rng(0))
+        self._check_alive(strategy, space, state, memory)
 
     def test_restart(self, strategy: Strategy[Any], space: Space) -> None:
         """A restart returns a state that can be continued, or None."""
-        for state in _states(strategy, space):
-            fresh = strategy.restart(state, np.random.default_rng(2))
+        for state, memory in _states(strategy, space):
+            fresh = strategy.restart(state, np.random.default_rng(2), memory)
             if fresh is not None:
-                assert strategy.convergence(fresh) is None or space.size == 1
-                self._check_alive(strategy, space, fresh)
+                assert strategy.convergence(fresh, memory) is None or space.size == 1
+                self._check_alive(strategy, space, fresh, memory)
 
     # What can be shown and kept of a state.
 
     def test_round_trip(self, strategy: Strategy[Any], space: Space) -> None:
         """A state rebuilt from plain data continues exactly like the original."""
-        for state in _states(strategy, space):
+        for state, memory in _states(strategy, space):
             data = _from_plain(json.loads(json.dumps(_plain(strategy.state_to_dict(state)))))
             again = strategy.state_from_dict(data, space.sites)
             assert _plain(strategy.state_to_dict(again)) == _plain(strategy.state_to_dict(state))
             for seed in range(3):
-                draws = [
-                    strategy.sample(s, 4, np.random.default_rng(seed), Nothing(space.dimension))
-                    for s in (state, again)
-                ]
+                draws = [strategy.sample(s, 4, np.random.default_rng(seed), memory) for s in (state, again)]
                 np.testing.assert_array_equal(draws[0], draws[1])
-                told = _random_told(space, strategy.batch_size(state), seed)
-                state, again = strategy.update(state, told), strategy.update(again, told)
+                told = memory.tell(_random_told(space, strategy.batch_size(state), seed))
+                state, again = (strategy.update(s, told, memory) for s in (state, again))
             assert _plain(strategy.state_to_dict(again)) == _plain(strategy.state_to_dict(state))
 
     def test_summary(self, strategy: Strategy[Any], space: Space) -> None:
         """Shapes and ranges of what is shown of the distribution."""
         sites, d = space.sites, space.dimension
-        for state in _states(strategy, space):
-            summary = strategy.summary(state)
+        for state, memory in _states(strategy, space):
+            summary = strategy.summary(state, memory)
             assert summary.mean.shape == summary.deviation.shape == (d,)
             np.testing.assert_array_equal(np.isfinite(summary.mean), sites.is_numeric)
             np.testing.assert_array_equal(np.isfinite(summary.deviation), sites.is_numeric)
@@ -217,8 +213,8 @@ class StrategyConformance:
 
     def test_interactions(self, strategy: Strategy[Any], space: Space) -> None:
         """Strengths of pairs are finite, symmetric, not negative, and zero on the diagonal."""
-        for state in _states(strategy, space):
-            strength = strategy.interactions(state)
+        for state, memory in _states(strategy, space):
+            strength = strategy.interactions(state, memory)
             _check_square(strength, space.dimension, diagonal=0.0)
             assert (strength >= 0.0).all()
 
@@ -254,47 +250,43 @@ class StrategyConformance:
         )
         return [(record.id, repr(record.point), record.value) for record in optimizer.history]
 
-    def _check_alive(self, strategy: Strategy[Any], space: Space, state: Any) -> None:
+    def _check_alive(self, strategy: Strategy[Any], space: Space, state: Any, memory: Memory) -> None:
         """A state still samples points of the space, shows itself, and can be updated."""
         assert strategy.batch_size(state) >= 1
-        x = strategy.sample(state, 8, np.random.default_rng(0), Nothing(space.dimension))
+        x = strategy.sample(state, 8, np.random.default_rng(0), memory)
         assert all(space.contains(point) for point in space.decode_many(x))
-        assert np.isfinite(strategy.summary(state).mean[space.sites.is_numeric]).all()
-        assert np.isfinite(strategy.interactions(state)).all()
-        told = _random_told(space, strategy.batch_size(state), seed=9)
-        strategy.sample(strategy.update(state, told), 2, np.random.default_rng(0), Nothing(space.dimension))
+        assert np.isfinite(strategy.summary(state, memory).mean[space.sites.is_numeric]).all()
+        assert np.isfinite(strategy.interactions(state, memory)).all()
+        told = memory.tell(_random_told(space, strategy.batch_size(state), seed=9))
+        strategy.sample(strategy.update(state, told, memory), 2, np.random.default_rng(0), memory)
 
 
-class Nothing:
-    """What a strategy may ask about points while nothing is known of any."""
-
-    def __init__(self, dimension: int) -> None:
-        self.pending: FloatArray = np.empty((0, dimension))
-
-    def contains(self, x: FloatArray) -> NDArray[np.bool_]:
-        """Tell of each row that nothing is known of it."""
-        return np.zeros(len(x), dtype=np.bool_)
+def _start(strategy: Strategy[Any], space: Space) -> tuple[Any, Memory]:
+    memory = Memory(space.sites)
+    return strategy.init(space.sites, memory, BUDGET, np.random.default_rng(0)), memory
 
 
-def _start(strategy: Strategy[Any], space: Space) -> Any:
-    empty = Evaluations.empty(space.dimension)
-    return strategy.init(space.sites, empty, BUDGET, np.random.default_rng(0))
+def _states(strategy: Strategy[Any], space: Space) -> Iterator[tuple[Any, Memory]]:
+    """Yield a first state, one in the middle of a generation, and one after several generations.
 
-
-def _states(strategy: Strategy[Any], space: Space) -> Iterator[Any]:
-    """Yield a first state, one in the middle of a generation, and one after several generations."""
-    state = _start(strategy, space)
-    yield state
+    Each comes with a memory of its own.
+    """
+    state, memory = _start(strategy, space)
+    yield state, copy.deepcopy(memory)
     rng = np.random.default_rng(7)
     for n_updates in range(13):
-        x = strategy.sample(state, strategy.batch_size(state), rng, Nothing(space.dimension))
-        value = _values(x, space.sites)
-        state = strategy.update(state, Evaluations(x, value, np.zeros(len(x))))
+        state = _updated(strategy, state, strategy.batch_size(state), rng, memory)
         if n_updates == 0:
-            x = strategy.sample(state, 1, rng, Nothing(space.dimension))
-            state = strategy.update(state, Evaluations(x, _values(x, space.sites), np.zeros(1)))
-            yield state
-    yield state
+            state = _updated(strategy, state, 1, rng, memory)
+            yield state, copy.deepcopy(memory)
+    yield state, memory
+
+
+def _updated(strategy: Strategy[Any], state: Any, n: int, rng: np.random.Generator, memory: Memory) -> Any:
+    """Return the state after some of its samples."""
+    x = strategy.sample(state, n, rng, memory)
+    told = memory.tell(Evaluations(x, _values(x, memory.sites), np.zeros(n)))
+    return strategy.update(state, told, memory)
 
 
 def _values(x: FloatArray, sites: Sites) -> FloatArray:
