@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import gamma
 
+from alone import Alone
 from dcmaes import Float, Space
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies.cma import Cma
@@ -103,7 +104,7 @@ def rotated_ellipsoid(n):
 def test_continuous_search_follows_the_published_equations(n, population_size):
     # Wide bounds and a short first step keep every point inside, where no reflection takes part.
     sites = Space.array([Float(0.0, 1.0)] * n).sites
-    strategy, rng = Cma(population_size=population_size, step_size=0.02), np.random.default_rng(1)
+    strategy, rng = Alone(Cma(population_size=population_size, step_size=0.02)), np.random.default_rng(1)
     state = strategy.init(sites, Evaluations.empty(n), 1000, rng)
     published = Published(n, population_size, np.full(n, 0.5), 0.02)
     objective = rotated_ellipsoid(n)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from alone import Alone
 import dcmaes as dc
 from dcmaes.space import Categorical, Float, Integer, Space
 from dcmaes.strategies import Evaluations, make_strategy
@@ -60,7 +61,7 @@ def test_unknown_partners_are_refused():
 
 
 def test_the_model_begins_and_the_partner_follows_when_it_has_converged():
-    strategy, rng = Auto(), np.random.default_rng(0)
+    strategy, rng = Alone(Auto()), np.random.default_rng(0)
     state = until_partners_turn(strategy, rng)
     assert state.turn == "partner"
     assert state.spent[0] > 0
@@ -69,14 +70,15 @@ def test_the_model_begins_and_the_partner_follows_when_it_has_converged():
 
 
 def test_the_partner_begins_with_the_best_point_of_the_model():
-    strategy, rng = Auto(), np.random.default_rng(0)
+    strategy, rng = Alone(Auto()), np.random.default_rng(0)
     state = until_partners_turn(strategy, rng)
-    best = state.model.memory.x[state.model.memory.order()[0]]
+    memory = strategy.memory(state)
+    best = memory.x(memory.best)
     assert state.partner.pyramid[0].contains(best)
 
 
 def test_a_turn_without_improvement_leaves_more_to_the_other():
-    strategy, rng = Auto(), np.random.default_rng(0)
+    strategy, rng = Alone(Auto()), np.random.default_rng(0)
     state = until_partners_turn(strategy, rng)
     while strategy.convergence(state) is None:
         state = told(strategy, state, [5.0], rng)
@@ -90,7 +92,7 @@ def test_a_turn_without_improvement_leaves_more_to_the_other():
 
 
 def test_improvements_keep_the_shares():
-    strategy, rng = Auto(), np.random.default_rng(0)
+    strategy, rng = Alone(Auto()), np.random.default_rng(0)
     state = told(strategy, until_partners_turn(strategy, rng), [-1.0], rng)
     while strategy.convergence(state) is None:
         state = told(strategy, state, [5.0], rng)
@@ -98,24 +100,22 @@ def test_improvements_keep_the_shares():
 
 
 def test_the_model_learns_what_the_partner_evaluates():
-    strategy, rng = Auto(), np.random.default_rng(0)
+    strategy, rng = Alone(Auto()), np.random.default_rng(0)
     state = until_partners_turn(strategy, rng)
-    n = len(state.model.memory)
-    for value in range(300):
+    for value in range(30):
         state = told(strategy, state, [-float(value)], rng)
         state = replace(state, spent=(10**6, state.spent[1]), due=np.inf)
-    assert len(state.aside) == 300 - 256
-    assert len(state.model.memory) == n + 256
     while strategy.convergence(state) is None:
         state = replace(told(strategy, state, [5.0], rng), spent=(1, state.spent[1]))
     state = strategy.restart(state, rng)
-    assert not state.aside
-    np.testing.assert_array_equal(state.model.centre, state.model.memory.x[state.model.memory.order()[0]])
+    memory = strategy.memory(state)
+    assert memory.evaluation(memory.best).value == -29.0
+    np.testing.assert_array_equal(state.model.centre, memory.x(memory.best))
 
 
 def test_the_model_begins_whatever_the_space():
     space = Space({"a": Categorical(["x", "y", "z"]), "b": Integer(0, 50)})
-    strategy, rng = Auto(), np.random.default_rng(0)
+    strategy, rng = Alone(Auto()), np.random.default_rng(0)
     state = strategy.init(space.sites, Evaluations.empty(2), 1000, rng)
     assert state.turn == "model"
     while strategy.convergence(state) is None:
@@ -125,22 +125,21 @@ def test_the_model_begins_whatever_the_space():
     assert state.blocks is None
 
 
-def test_interactions_know_what_has_been_set_aside():
-    strategy, rng = Auto(), np.random.default_rng(0)
-    state = told(strategy, until_partners_turn(strategy, rng), [-1.0], rng)
-    given = strategy._handed_over(state)
-    assert len(given.model.memory) == len(state.model.memory) + 1
-    np.testing.assert_array_equal(strategy.interactions(state), strategy.interactions(given))
+def test_interactions_know_what_the_partner_evaluates():
+    strategy, rng = Alone(Auto()), np.random.default_rng(0)
+    before = until_partners_turn(strategy, rng)
+    after = told(strategy, before, [-1.0], rng)
+    assert (strategy.interactions(before) != strategy.interactions(after)).any()
 
 
 @pytest.mark.parametrize("partner", ["cma", "mixing"])
-def test_a_saved_state_has_what_was_set_aside(partner):
-    strategy, rng = make_strategy("auto", {"partner": partner}), np.random.default_rng(0)
+def test_a_saved_state_has_its_turn(partner):
+    strategy, rng = Alone(make_strategy("auto", {"partner": partner})), np.random.default_rng(0)
     state = until_partners_turn(strategy, rng)
     for value in range(3):
         state = told(strategy, state, [float(value)], rng)
     again = strategy.state_from_dict(strategy.state_to_dict(state), state.model.sites)
-    assert [len(some) for some in again.aside] == [len(some) for some in state.aside]
+    assert (again.turn, type(again.partner)) == ("partner", type(state.partner))
     assert again.spent == state.spent
     assert again.best == state.best
 

@@ -5,13 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from alone import Alone, hand_out
 import dcmaes as dc
 from dcmaes import problems
 from dcmaes.space import Binary, Categorical, Integer, Space
 from dcmaes.strategies import Evaluations
-from dcmaes.strategies.blocks import MOST_SINGLES, Blocks, learn, propose
-
-NOTHING_OUT = np.empty((0, 1))
+from dcmaes.strategies.blocks import MOST_SINGLES, Blocks
 
 
 def told(x, *values):
@@ -20,11 +19,11 @@ def told(x, *values):
 
 def run(function, sites, start, *, seed=0, most=20_000, at_a_time=1):
     """Return the last state and the number of evaluations."""
-    strategy, rng = Blocks(), np.random.default_rng(seed)
+    strategy, rng = Alone(Blocks()), np.random.default_rng(seed)
     state = strategy.init(sites, told(start, function(start)), most, rng)
     n = 0
     while strategy.convergence(state) is None and n < most:
-        x = propose(state, at_a_time, rng, NOTHING_OUT)
+        x = strategy.sample(state, at_a_time, rng)
         n += len(x)
         state = strategy.update(state, told(x, *(function(row) for row in x)))
     return state, n
@@ -134,20 +133,21 @@ def test_a_large_block_beside_small_ones_is_left_as_it_is():
 
 
 def test_a_block_that_was_closed_too_early_is_joined():
-    strategy, rng = Blocks(), np.random.default_rng(0)
+    strategy, rng = Alone(Blocks()), np.random.default_rng(0)
     state = strategy.init(Space.binary(4).sites, told(np.zeros(4), 0.0), 100, rng)
     state = replace(state, closed=((0, 1),), block=(2,), candidates=(1,), low=0, high=0, n_checks=0)
     corners = np.array([[0, 0, 1, 0], [0, 1, 0, 0], [0, 1, 1, 0]], dtype=float)
-    state = learn(state, told(corners, 1.0, 1.0, 5.0))
+    state = strategy.update(state, told(corners, 1.0, 1.0, 5.0))
     assert state.closed == ()
     assert sorted(state.block) == [0, 1, 2]
 
 
 def test_points_out_for_evaluation_are_not_proposed_again():
-    strategy, rng = Blocks(), np.random.default_rng(0)
+    strategy, rng = Alone(Blocks()), np.random.default_rng(0)
     state = strategy.init(Space.binary(20).sites, told(np.zeros(20), 0.0), 100, rng)
-    first = propose(state, 3, rng, NOTHING_OUT)
-    more = propose(state, 3, rng, first)
+    first = strategy.sample(state, 3, rng)
+    hand_out(strategy.memory(state), first)
+    more = strategy.sample(state, 3, rng)
     assert len(np.unique(first, axis=0)) == 3
     assert not (more[:, None] == first).all(axis=2).any(axis=1).all()
 
@@ -161,11 +161,11 @@ def test_many_points_at_a_time_lead_to_the_same_blocks():
 
 def test_a_state_survives_being_written_and_read_at_any_time():
     function, _, _ = tables(20, 4, 2)
-    strategy, rng, sites = Blocks(), np.random.default_rng(3), Space.binary(20).sites
+    strategy, rng, sites = Alone(Blocks()), np.random.default_rng(3), Space.binary(20).sites
     state = again = strategy.init(sites, told(np.zeros(20), function(np.zeros(20))), 100, rng)
     while strategy.convergence(state) is None:
-        x = propose(state, 1, rng, NOTHING_OUT)
-        np.testing.assert_array_equal(propose(again, 1, rng, NOTHING_OUT), x)
+        x = strategy.sample(state, 1, rng)
+        np.testing.assert_array_equal(strategy.sample(again, 1, rng), x)
         result = told(x, function(x[0]))
         state = strategy.update(state, result)
         again = strategy.state_from_dict(strategy.state_to_dict(strategy.update(again, result)), state.sites)
@@ -176,14 +176,15 @@ def test_a_state_survives_being_written_and_read_at_any_time():
 def test_interactions_are_the_blocks():
     function, blocks, _ = tables(12, 3, 0)
     state, _ = run(function, Space.binary(12).sites, np.zeros(12))
-    strength = Blocks().interactions(state)
+    strength = Blocks().interactions(state, None)
     np.testing.assert_array_equal(np.flatnonzero(strength[blocks[0][0]]), blocks[0][1:])
 
 
 def test_a_summary_is_certain_of_the_base():
     space = Space({"a": Categorical(["x", "y", "z"]), "b": Integer(0, 3), "c": Binary()})
-    state = Blocks().init(space.sites, told(np.array([2.0, 1.0, 0.0]), 0.0), 100, np.random.default_rng(0))
-    summary = Blocks().summary(state)
+    strategy = Alone(Blocks())
+    state = strategy.init(space.sites, told(np.array([2.0, 1.0, 0.0]), 0.0), 100, np.random.default_rng(0))
+    summary = strategy.summary(state)
     np.testing.assert_array_equal(summary.probabilities[0], [0, 0, 1])
     assert len(summary.probabilities[1]) == 0
     np.testing.assert_array_equal(summary.probabilities[2], [1, 0])

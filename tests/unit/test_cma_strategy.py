@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from alone import Alone
 import dcmaes as dc
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies.cma import Cma
@@ -70,21 +71,21 @@ def test_bad_options_are_named(options, message):
 
 
 def test_options_make_an_equal_strategy_and_show_in_the_repr():
-    strategy = Cma(population_size=8, covariance="diagonal", restarts=None)
+    strategy = Alone(Cma(population_size=8, covariance="diagonal", restarts=None))
     assert dict(Cma(**strategy.options()).options()) == dict(strategy.options())
     assert "population_size=8" in repr(strategy)
 
 
 @pytest.mark.parametrize("transformation", [lambda v: 3 * v - 7, np.exp, lambda v: v**3, np.sqrt])
 def test_increasing_transformations_of_the_values_change_nothing(transformation):
-    strategy = Cma()
+    strategy = Alone(Cma())
     plain = evolve(strategy, start(strategy), sphere, 25)
     other = evolve(strategy, start(strategy), lambda x: transformation(sphere(x)), 25)
     assert learned(strategy, plain) == learned(strategy, other)
 
 
 def test_the_order_of_told_counts_within_ties_only():
-    strategy = Cma(population_size=6)
+    strategy = Alone(Cma(population_size=6))
     x = strategy.sample(start(strategy), 6, np.random.default_rng(3), None)
     shuffled = np.random.default_rng(4).permutation(6)
 
@@ -101,7 +102,7 @@ def test_the_order_of_told_counts_within_ties_only():
 
 
 def test_results_may_come_in_any_portions():
-    strategy = Cma(population_size=10)
+    strategy = Alone(Cma(population_size=10))
     x = strategy.sample(start(strategy), 30, np.random.default_rng(1), None)
     told = Evaluations(x, sphere(x), np.zeros(30))
     at_once, one_by_one = strategy.update(start(strategy), told), start(strategy)
@@ -113,7 +114,7 @@ def test_results_may_come_in_any_portions():
 
 
 def test_late_and_foreign_results_do_no_harm():
-    strategy, rng = Cma(), np.random.default_rng(2)
+    strategy, rng = Alone(Cma()), np.random.default_rng(2)
     state = evolve(strategy, start(strategy), sphere, 40)
     x = MIXED.sites.uniform(rng.random((50, 4)))
     state = strategy.update(state, Evaluations(x, sphere(x), np.zeros(50)))
@@ -125,7 +126,7 @@ def test_late_and_foreign_results_do_no_harm():
 
 
 def test_equal_values_let_it_drift_but_not_break():
-    strategy = Cma()
+    strategy = Alone(Cma())
     state = evolve(strategy, start(strategy), lambda x: np.zeros(len(x)), 300)
     summary = strategy.summary(state)
     assert np.isfinite(summary.deviation[[0, 1, 3]]).all()
@@ -133,7 +134,7 @@ def test_equal_values_let_it_drift_but_not_break():
 
 
 def test_infeasible_points_are_ranked_by_violation():
-    strategy, rng = Cma(), np.random.default_rng(0)
+    strategy, rng = Alone(Cma()), np.random.default_rng(0)
     state = start(strategy)
     for _ in range(60):
         x = strategy.sample(state, strategy.batch_size(state), rng, None)
@@ -143,7 +144,7 @@ def test_infeasible_points_are_ranked_by_violation():
 
 
 def test_populations_double_with_ipop():
-    strategy, rng = Cma(population_size=6, max_restarts=5), np.random.default_rng(0)
+    strategy, rng = Alone(Cma(population_size=6, max_restarts=5)), np.random.default_rng(0)
     state, sizes = start(strategy), []
     for _ in range(5):
         sizes.append(state.population_size)
@@ -151,11 +152,11 @@ def test_populations_double_with_ipop():
     # Nothing was told, so no run found a best point to stay near.
     assert sizes == [6, 12, 24, 48, 96]
     assert strategy.restart(state, rng) is None
-    assert Cma(restarts=None).restart(start(Cma()), rng) is None
+    assert Alone(Cma(restarts=None)).restart(start(Alone(Cma())), rng) is None
 
 
 def test_a_run_that_found_the_best_point_is_followed_by_one_around_it():
-    strategy, rng = Cma(), np.random.default_rng(1)
+    strategy, rng = Alone(Cma()), np.random.default_rng(1)
     state = evolve(strategy, start(strategy), sphere, 80)
     near = strategy.restart(state, rng)
     assert near.population_size == state.population_size
@@ -172,7 +173,7 @@ def test_a_run_that_found_the_best_point_is_followed_by_one_around_it():
 
 
 def test_bipop_balances_small_and_growing_runs():
-    strategy, rng = Cma(population_size=8, restarts="bipop"), np.random.default_rng(0)
+    strategy, rng = Alone(Cma(population_size=8, restarts="bipop")), np.random.default_rng(0)
     state, spent, sizes = start(strategy), {True: 0, False: 0}, {True: [], False: []}
     for i in range(12):
         state = replace(state, progress=replace(state.progress, evaluations=100 + 13 * i))
@@ -185,7 +186,7 @@ def test_bipop_balances_small_and_growing_runs():
 
 
 def test_convergence_says_why():
-    strategy = Cma()
+    strategy = Alone(Cma())
     floats = dc.Space.array([dc.Float(0, 1)] * 2)
     state = evolve(strategy, start(strategy, floats), lambda x: ((x - 0.3) ** 2).sum(axis=1), 400)
     assert "continuous deviation" in strategy.convergence(state)
@@ -197,7 +198,7 @@ def test_convergence_says_why():
 
 
 def test_undecided_binary_sites_are_not_frozen():
-    space, strategy = dc.Space.binary(30), Cma()
+    space, strategy = dc.Space.binary(30), Alone(Cma())
     state = start(strategy, space)
     waited = replace(state.progress, idle=50 + 3 * state.distribution.layout.n_neighbours + 1)
     assert strategy.convergence(replace(state, progress=waited)) is None
@@ -207,7 +208,7 @@ def test_undecided_binary_sites_are_not_frozen():
 
 
 def test_a_starting_point_is_the_centre():
-    strategy, rng = Cma(), np.random.default_rng(0)
+    strategy, rng = Alone(Cma()), np.random.default_rng(0)
     x = MIXED.sites.uniform(rng.random((2, 4)))
     told = Evaluations(x, np.array([2.0, 1.0]), np.zeros(2))
     state = strategy.init(MIXED.sites, told, 1000, rng)
@@ -219,7 +220,7 @@ def test_a_starting_point_is_the_centre():
 
 
 def test_diagonal_mode_serves_thousands_of_sites():
-    space, strategy = dc.Space.integers(2000, 0, 100), Cma()
+    space, strategy = dc.Space.integers(2000, 0, 100), Alone(Cma())
     state = start(strategy, space)
     assert state.distribution.copula is None
     target = np.random.default_rng(1).integers(0, 101, 2000)
@@ -235,7 +236,7 @@ def test_sites_with_one_value_are_left_out():
     space = dc.Space(
         {"one": dc.Integer(3, 3), "same": dc.Float(2, 2), "only": dc.Categorical(["x"]), "b": dc.Binary()}
     )
-    strategy = Cma()
+    strategy = Alone(Cma())
     state = evolve(strategy, start(strategy, space), lambda x: x[:, 3], 10)
     x = strategy.sample(state, 50, np.random.default_rng(0), None)
     np.testing.assert_array_equal(x[:, :3], np.tile([0.0, 2.0, 0.0], (50, 1)))

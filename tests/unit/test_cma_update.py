@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from alone import Alone
 from dcmaes import Binary, Categorical, Float, Integer, Space
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies.cma import Cma
@@ -104,7 +105,7 @@ def test_a_frozen_site_stays_alive():
     sites = Space(
         {"a": Integer(0, 20), "b": Binary(), "c": Categorical(["x", "y", "z"]), "z": Float(0, 1)}
     ).sites
-    strategy, rng = Cma(restarts=None), np.random.default_rng(0)
+    strategy, rng = Alone(Cma(restarts=None)), np.random.default_rng(0)
     state = strategy.init(sites, Evaluations.empty(4), 10_000, rng)
     optimum = np.array([3.0, 1.0, 2.0, 0.5])
     for _ in range(400):

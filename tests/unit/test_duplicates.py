@@ -21,10 +21,10 @@ class Stubborn(RandomSearch):
         object.__setattr__(self, "points", np.array(points, dtype=float))
         object.__setattr__(self, "told", [])
 
-    def sample(self, state, n, rng, known):
+    def sample(self, state, n, rng, memory):
         return self.points[rng.integers(len(self.points), size=n)]
 
-    def update(self, state, told):
+    def update(self, state, told, memory):
         self.told.extend(zip(told.x.tolist(), told.value.tolist(), told.is_repeat.tolist(), strict=True))
         return super().update(state, told)
 
@@ -82,9 +82,9 @@ def test_known_tells_strategies_what_is_known():
     opt = dc.Optimizer(
         dc.Space.integers(1, 0, 9), budget=10, x0=[([4], 1.0), [5]], constraints=lambda x: x[0] == 6, seed=0
     )
-    opt._run.knowledge.exclude(opt._run.archive.codec.rows(np.array([[6.0]]))[0], 1.0)
+    opt._run.memory.exclude(opt._run.memory.codec.rows(np.array([[6.0]]))[0], 1.0)
     opt.ask(1)
-    known = opt._run.knowledge
+    known = opt._run.memory
     assert known.contains(np.array([[4.0], [5.0], [6.0], [7.0]])).tolist() == [True, True, True, False]
     np.testing.assert_array_equal(known.pending, [[5.0]])
 

@@ -42,7 +42,8 @@ def test_the_exponent_is_the_energy_over_the_temperature():
     while optimizer.should_stop() is None:
         for trial in optimizer.ask():
             optimizer.tell(trial, objective(trial.point))
-    state = optimizer.result()._state
+    result = optimizer.result()
+    state = result._state.given(result._memory)
     law = implied_law(state)
     assert law.trials.tolist() == [10, 1, 8]  # the variable with one value is left out
     x = state.memory.x[-N_RECENT:]

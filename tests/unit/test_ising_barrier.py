@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from alone import Alone
 from dcmaes.models import Energy, FeatureMap, Regression
 from dcmaes.space import Categorical, Integer, Space
 from dcmaes.strategies import Evaluations
@@ -118,7 +119,7 @@ def knapsack_state(n):
     weight, worth = rng.integers(1, 10, 30), rng.integers(1, 10, 30)
     x = (rng.random((n, 30)) < 0.4).astype(float)
     limit = 0.4 * weight.sum()
-    strategy = IsingSearch()
+    strategy = Alone(IsingSearch())
     state = strategy.init(Space.binary(30).sites, Evaluations.empty(30), 1000, rng)
     told = Evaluations(x, -(x @ worth), np.maximum(x @ weight - limit, 0.0))
     return strategy, strategy.update(state, told), weight, limit
@@ -133,20 +134,21 @@ def test_proposals_keep_within_the_limit():
 
 
 def test_infeasible_points_say_nothing_of_the_values():
-    _, state, _, _ = knapsack_state(200)
+    strategy, state, _, _ = knapsack_state(200)
+    state = strategy.given(state)
     is_feasible = state.memory.violation[state.neighbourhood.row] == 0
     assert (state.neighbourhood.is_allowed == is_feasible).all()
     assert len(state.model.targets) == is_feasible.sum()
 
 
 def test_violations_that_no_regression_explains_count_as_high_values():
-    _, state, _, _ = knapsack_state(200)
+    strategy, state, _, _ = knapsack_state(200)
     rng = np.random.default_rng(0)
-    memory = state.memory
+    memory = strategy.given(state).memory
     violation = np.where(memory.violation > 0, rng.exponential(size=200), 0.0)[rng.permutation(200)]
-    strategy = IsingSearch()
+    strategy = Alone(IsingSearch())
     fresh = strategy.init(state.sites, Evaluations.empty(30), 1000, rng)
-    vague = strategy.update(fresh, Evaluations(memory.x, memory.value, violation))
+    vague = strategy.given(strategy.update(fresh, Evaluations(memory.x, memory.value, violation)))
     assert vague.limit is not None
     assert vague.barrier is None
     assert vague.neighbourhood.is_allowed.all()

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from alone import Alone
 import dcmaes as dc
 from dcmaes.models import Regression
 from dcmaes.strategies import Evaluations
@@ -44,7 +45,7 @@ def told(values_of, n, seed, share=0.4):
     """Return the state of a search after n random points, with these."""
     rng = np.random.default_rng(seed)
     x = (rng.random((n, K)) < share).astype(float)
-    strategy = IsingSearch()
+    strategy = Alone(IsingSearch())
     state = strategy.init(dc.Space.binary(K).sites, Evaluations.empty(K), 1000, rng)
     # In parts, because variances are improved and cliffs looked for once for each.
     for part in np.array_split(x, 10):
@@ -52,11 +53,17 @@ def told(values_of, n, seed, share=0.4):
     return strategy, state
 
 
+def told_and_given(values_of, n, seed):
+    """Return the same state with its evaluations."""
+    strategy, state = told(values_of, n, seed)
+    return strategy.given(state)
+
+
 @pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize("seed", range(5))
 def test_points_beyond_the_limit_are_told_apart(penalty, seed):
     problem = Knapsack(seed, PENALTIES[penalty])
-    _, state = told(problem, 150, seed)
+    state = told_and_given(problem, 150, seed)
     assert state.cliff in (VALUES, SURPRISES, SIDES)
     is_beyond = problem.excess(state.memory.x[state.around.row]) > 0
     assert (state.around.is_allowed == ~is_beyond).mean() > 0.95
@@ -66,7 +73,7 @@ def test_points_beyond_the_limit_are_told_apart(penalty, seed):
 @pytest.mark.parametrize("seed", range(10))
 def test_quadratics_have_no_cliff(seed):
     matrix = np.random.default_rng(seed).normal(size=(K, K))
-    _, state = told(lambda x: ((x @ matrix) * x).sum(axis=1), 150, seed)
+    state = told_and_given(lambda x: ((x @ matrix) * x).sum(axis=1), 150, seed)
     assert state.cliff == ""
     assert state.barrier is None
     assert state.around.is_allowed.all()
@@ -75,7 +82,7 @@ def test_quadratics_have_no_cliff(seed):
 def test_jumps_that_nothing_explains_are_no_cliff():
     rng = np.random.default_rng(0)
     worth = rng.integers(1, 10, K)
-    _, state = told(lambda x: -(x @ worth) + 1000.0 * (rng.random(len(x)) < 0.5), 150, 0)
+    state = told_and_given(lambda x: -(x @ worth) + 1000.0 * (rng.random(len(x)) < 0.5), 150, 0)
     # They are seen, but no regression tells which points are beyond.
     assert find_cliff(state.around, LOW_SHARES[state.low_share], state.variances) is not None
     assert state.cliff == ""
@@ -116,12 +123,13 @@ class Nothing:
 
 def test_points_that_failed_are_beyond_whatever_their_values():
     problem = Knapsack(0, PENALTIES["added, with a jump"])
-    x = told(problem, 150, 0)[1].memory.x
-    is_beyond, strategy = problem.excess(x) > 0, IsingSearch()
+    x = told_and_given(problem, 150, 0).memory.x
+    is_beyond, strategy = problem.excess(x) > 0, Alone(IsingSearch())
     first = strategy.init(dc.Space.binary(K).sites, Evaluations.empty(K), 1000, np.random.default_rng(0))
     for violation in (np.inf, 1.0):
         values = np.where(is_beyond, np.nan if np.isinf(violation) else -1e6, -(x @ problem.worth))
         state = strategy.update(first, Evaluations(x, values, np.where(is_beyond, violation, 0.0)))
+        state = strategy.given(state)
         assert state.cliff == SIDES
         assert (state.around.is_allowed == ~is_beyond[state.around.row]).all()
         assert state.barrier is not None
@@ -130,7 +138,7 @@ def test_points_that_failed_are_beyond_whatever_their_values():
 def test_integers_that_failed_are_told_apart_but_not_their_values():
     rng = np.random.default_rng(0)
     x = rng.integers(0, 6, (200, 10)).astype(float)
-    is_beyond, strategy = x.sum(axis=1) > 25, IsingSearch()
+    is_beyond, strategy = x.sum(axis=1) > 25, Alone(IsingSearch())
     first = strategy.init(dc.Space.integers(10, 0, 5).sites, Evaluations.empty(10), 1000, rng)
     values = -x.sum(axis=1)
     failed = Evaluations(x, values, np.where(is_beyond, np.inf, 0.0))
@@ -141,15 +149,17 @@ def test_integers_that_failed_are_told_apart_but_not_their_values():
 
 def test_under_noise_and_where_violations_tell_more_there_is_no_cliff():
     problem = Knapsack(0, PENALTIES["added, with a jump"])
-    memory = told(problem, 150, 0)[1].memory
-    strategy, rng = IsingSearch(), np.random.default_rng(0)
+    memory = told_and_given(problem, 150, 0).memory
+    strategy, rng = Alone(IsingSearch()), np.random.default_rng(0)
     first = strategy.init(dc.Space.binary(K).sites, Evaluations.empty(K), 1000, rng)
     values = Evaluations(memory.x, memory.value, np.zeros(150))
     assert strategy.update(first, values).cliff != ""
-    assert strategy.update(replace(first, squares=1.0, degrees=1), values).cliff == ""
+    noisy = strategy.update(first, Evaluations(np.zeros((1, K)), np.zeros(1), np.zeros(1)))
+    twice = Evaluations(np.zeros((1, K)), np.ones(1), np.zeros(1), np.ones(1, dtype=bool), np.array([2]))
+    assert strategy.update(strategy.remember(noisy, twice), values).cliff == ""
     violations = strategy.update(first, replace(values, violation=problem.excess(memory.x)))
     assert violations.cliff == ""
-    assert violations.barrier is not None
+    assert strategy.given(violations).barrier is not None
 
 
 def test_a_new_run_looks_for_cliffs_afresh():

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from alone import Alone
 import dcmaes as dc
 from dcmaes.space import Space
 from dcmaes.strategies import Evaluations, IsingSearch
@@ -26,7 +27,7 @@ class Known:
 
 def drawn(strategy, state, out=()):
     """Return sixteen batches of points."""
-    rng, known = np.random.default_rng(0), Known(state.memory, out)
+    rng, known = np.random.default_rng(0), Known(strategy.given(state).memory, out)
     return np.concatenate([strategy.sample(state, 4, rng, known) for _ in range(16)])
 
 
@@ -37,17 +38,16 @@ def evaluated(x, values, counts=None, is_repeat=False):
     return Evaluations(x, values, np.zeros(len(x)), np.full(len(x), is_repeat), counts)
 
 
-def started(strategy=None):
-    strategy = strategy or IsingSearch()
+def started(strategy):
     return strategy.init(Space.binary(D).sites, Evaluations.empty(D), 1000, np.random.default_rng(0))
 
 
 def with_a_lucky_point(lucky=-1.0):
     """Return the state after noisy numbers of ones at some points, and a lucky value where all are ones."""
-    strategy, rng = IsingSearch(), np.random.default_rng(1)
+    strategy, rng = Alone(IsingSearch()), np.random.default_rng(1)
     x = (rng.permutation(2**D - 1)[:60, None] >> np.arange(D) & 1).astype(float)
     values = x.sum(axis=1) + 0.5 * rng.normal(size=60)
-    state = strategy.update(started(), evaluated(x, values))
+    state = strategy.update(started(strategy), evaluated(x, values))
     return strategy, strategy.update(state, evaluated(np.ones(D), [lucky])), x
 
 
@@ -57,7 +57,8 @@ def test_the_centre_leaves_a_lucky_point():
     # Other points turn out to be noisy; the value of the lucky one stays the lowest.
     for row in range(8):
         state = strategy.update(state, evaluated(x[row], [x[row].sum() + 0.3 * (-1) ** row], [2]))
-    assert state.memory.value.argmin() == state.memory.x.sum(axis=1).argmax()
+    memory = strategy.given(state).memory
+    assert memory.value.argmin() == memory.x.sum(axis=1).argmax()
     assert state.centre.sum() <= 2
 
 
@@ -66,23 +67,24 @@ def test_without_noise_the_best_value_holds_the_centre():
     for row in range(8):
         state = strategy.update(state, evaluated(x[row], [x[row].sum() + 0.3 * (-1) ** row]))
     assert state.centre.tolist() == [1.0] * D
-    assert not state.is_noisy
+    assert not strategy.given(state).is_noisy
 
 
 def test_repeats_that_agree_change_nothing():
     strategy, state, _ = with_a_lucky_point()
-    known = state.memory.take(slice(0, 5))
+    known = strategy.given(state).memory.take(slice(0, 5))
     again = evaluated(known.x, known.value, [2, 3, 2, 2, 2], is_repeat=True)
     reminded = strategy.remember(state, again)
-    assert (reminded.deviation, len(reminded.memory)) == (0.0, len(state.memory))
+    now = strategy.given(reminded)
+    assert (now.deviation, len(now.memory)) == (0.0, len(strategy.given(state).memory))
     np.testing.assert_array_equal(drawn(strategy, state), drawn(strategy, reminded))
 
 
 def test_the_mean_replaces_what_was_known_of_a_point():
-    strategy = IsingSearch()
-    state = strategy.update(started(), evaluated(np.eye(D)[:4], [4.0, 3.0, 2.0, 1.0]))
+    strategy = Alone(IsingSearch())
+    state = strategy.update(started(strategy), evaluated(np.eye(D)[:4], [4.0, 3.0, 2.0, 1.0]))
     state = strategy.remember(state, evaluated(np.eye(D)[1], [5.0], [2], is_repeat=True))
-    memory = state.memory
+    memory = strategy.given(state).memory
     assert memory.x.argmax(axis=1).tolist() == [0, 2, 3, 1]
     assert memory.value.tolist() == [4.0, 2.0, 1.0, 5.0]
     assert memory.count.tolist() == [1, 1, 1, 2]
@@ -90,18 +92,18 @@ def test_the_mean_replaces_what_was_known_of_a_point():
 
 def test_the_deviation_by_hand():
     """Values 3 and 7 at one point, 1, 1 and 4 at another: squares 4 + 4 and 1 + 1 + 4, three degrees."""
-    strategy = IsingSearch()
-    state = strategy.update(started(), evaluated(np.eye(D)[:2], [3.0, 1.0]))
+    strategy = Alone(IsingSearch())
+    state = strategy.update(started(strategy), evaluated(np.eye(D)[:2], [3.0, 1.0]))
     for site, mean, count in [(0, 5.0, 2), (1, 1.0, 2), (1, 2.0, 3)]:
         state = strategy.remember(state, evaluated(np.eye(D)[site], [mean], [count], is_repeat=True))
-    assert state.deviation == pytest.approx(np.sqrt(14 / 3))
+    assert strategy.given(state).deviation == pytest.approx(np.sqrt(14 / 3))
 
 
 def test_huge_differences_do_not_overflow():
-    strategy = IsingSearch()
-    state = strategy.update(started(), evaluated(np.eye(D)[:4], [1e308, 3.0, 2.0, 1.0]))
+    strategy = Alone(IsingSearch())
+    state = strategy.update(started(strategy), evaluated(np.eye(D)[:4], [1e308, 3.0, 2.0, 1.0]))
     state = strategy.update(state, evaluated(np.eye(D)[0], [-1e308], [2]))
-    assert np.isfinite(state.deviation)
+    assert np.isfinite(strategy.given(state).deviation)
     assert set(np.unique(drawn(strategy, state))) <= {0.0, 1.0}
 
 
@@ -130,32 +132,26 @@ def test_ties_say_nothing_once_values_are_noisy():
 
 
 def test_a_restart_begins_at_the_point_that_is_best_beyond_doubt():
-    strategy = IsingSearch()
-    state = strategy.update(started(), evaluated(np.eye(D)[:3], [1.0, 3.0, 5.0]))
+    strategy = Alone(IsingSearch())
+    state = strategy.update(started(strategy), evaluated(np.eye(D)[:3], [1.0, 3.0, 5.0]))
     state = strategy.remember(state, evaluated(np.eye(D)[1], [2.0], [9], is_repeat=True))
     # 1 + 2 s against 2 + 2 s / 3, with s near 1.
-    assert 0.75 < state.deviation < 2
+    assert 0.75 < strategy.given(state).deviation < 2
     assert strategy.restart(state, np.random.default_rng(0)).centre.tolist() == np.eye(D)[1].tolist()
 
 
 def test_under_noise_the_partner_of_auto_averages_and_gets_a_fifth():
-    strategy = Auto()
+    strategy = Alone(Auto())
     state = started(strategy)
     quiet = strategy.update(state, evaluated(np.eye(D)[:4], [4.0, 3.0, 2.0, 1.0]))
     noisy = strategy.remember(quiet, evaluated(np.eye(D)[0], [2.0], [2], is_repeat=True))
-    assert (quiet.allowance, noisy.allowance) == (4.0, 1.0)
+    has_spent = [replace(one, spent=(4, 2)).has_spent_share(strategy.memory(one)) for one in (quiet, noisy)]
+    assert has_spent == [False, True]
     assert strategy.restart(quiet, np.random.default_rng(0)).turn == "blocks"
     begun = strategy.restart(noisy, np.random.default_rng(0))
     assert (begun.turn, type(begun.partner).__name__) == ("partner", "CmaState")
     again = strategy.state_from_dict(strategy.state_to_dict(begun), Space.binary(D).sites)
     assert type(again.partner).__name__ == "CmaState"
-
-
-def test_what_the_partner_found_is_handed_over_before_it_is_corrected():
-    strategy = Auto()
-    state = replace(started(strategy), aside=(evaluated(np.eye(D)[:2], [1.0, 2.0]),))
-    state = strategy.remember(state, evaluated(np.eye(D)[0], [4.0], [2], is_repeat=True))
-    assert state.model.memory.value.tolist() == [2.0, 4.0]
 
 
 @pytest.mark.parametrize("strategy", ["ising", "auto"])

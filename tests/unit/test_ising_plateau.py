@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from alone import Alone
 from dcmaes.models import Energy, FeatureMap
 from dcmaes.space import Float, Space
 from dcmaes.strategies import Evaluations, make_strategy
@@ -107,7 +108,7 @@ def test_a_converged_cloud_does_not_fill_the_window():
 
 def test_the_summary_tells_what_low_points_chose():
     space = Space.from_dict({"a": {"type": "binary"}, "b": {"type": "categorical", "choices": [0, 1, 2]}})
-    strategy, rng = make_strategy("ising"), np.random.default_rng(0)
+    strategy, rng = Alone(make_strategy("ising")), np.random.default_rng(0)
     state = strategy.init(space.sites, Evaluations.empty(2), 100, rng)
     np.testing.assert_allclose(strategy.summary(state).probabilities[1], np.full(3, 1 / 3))
     points = np.array(list(product([0.0, 1.0], [0.0, 1.0, 2.0])))

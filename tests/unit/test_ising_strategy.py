@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from alone import Alone
 import dcmaes as dc
 from dcmaes.models import Energy, FeatureMap
 from dcmaes.space import Space
@@ -185,7 +186,7 @@ def test_relabelling_two_states_relabels_the_search():
         np.random.default_rng(0).integers(0, 2, (12, 10)).astype(float), np.zeros(12), np.zeros(12)
     )
     value = np.array([qubo(x) for x in told.x])
-    strategy = IsingSearch()
+    strategy = Alone(IsingSearch())
     rng = np.random.default_rng(0)
     state = strategy.init(space.sites, Evaluations.empty(10), 100, rng)
     one = strategy.update(state, Evaluations(told.x, value, np.zeros(12)))
@@ -213,11 +214,11 @@ def test_the_model_follows_the_order_of_the_sites():
     order = np.random.default_rng(1).permutation(10)
     x = np.random.default_rng(0).integers(0, 2, (40, 10)).astype(float)
     value = np.array([qubo(row) for row in x])
-    strategy, energies = IsingSearch(), []
+    strategy, energies = Alone(IsingSearch()), []
     for points in (x, x[:, order]):
         state = strategy.init(dc.Space.binary(10).sites, Evaluations.empty(10), 100, np.random.default_rng(0))
         state = strategy.update(state, Evaluations(points, value, np.zeros(40)))
-        energies.append(state.model.mean(has_pairs=True))
+        energies.append(strategy.given(state).model.mean(has_pairs=True))
     np.testing.assert_allclose(energies[1].field, energies[0].field[:, order], atol=1e-9)
     coupling = energies[0].coupling[:, order][:, :, order]
     np.testing.assert_allclose(energies[1].coupling, coupling, atol=1e-9)
@@ -225,7 +226,7 @@ def test_the_model_follows_the_order_of_the_sites():
 
 @pytest.mark.parametrize("n", [1, 4, 50])
 def test_batches_of_any_size_are_of_different_points(n):
-    strategy, rng = IsingSearch(), np.random.default_rng(0)
+    strategy, rng = Alone(IsingSearch()), np.random.default_rng(0)
     x = rng.integers(0, 2, (30, 10)).astype(float)
     state = strategy.init(dc.Space.binary(10).sites, Evaluations.empty(10), 100, rng)
     state = strategy.update(state, Evaluations(x, np.array([qubo(row) for row in x]), np.zeros(30)))

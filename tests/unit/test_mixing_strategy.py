@@ -1,12 +1,14 @@
 """Single steps of the `mixing` strategy, and what is told to it from elsewhere."""
 
+import copy
+
 import numpy as np
 import pytest
 
+from alone import Alone
 import dcmaes as dc
 from dcmaes.space import CATEGORY
 from dcmaes.strategies import Evaluations, Mixing
-from dcmaes.strategies._memory import Memory
 from dcmaes.strategies.mixing import _search
 from dcmaes.strategies.mixing._plans import Climb, Mix
 from dcmaes.strategies.mixing._state import BEGIN, CLIMB
@@ -23,23 +25,33 @@ class Nothing:
         return np.zeros(len(x), dtype=bool)
 
 
+strategy = Alone(Mixing())
+
+
 def start(d=8, seed=0):
     sites = dc.Space.binary(d).sites
-    return Mixing().init(sites, Evaluations.empty(d), 100, np.random.default_rng(seed))
+    return strategy.init(sites, Evaluations.empty(d), 100, np.random.default_rng(seed))
 
 
 def ask(state, n=1, pending=()):
     known = Nothing(np.array(pending).reshape(-1, len(state.x)))
-    return Mixing().sample(state, n, np.random.default_rng(0), known)
+    return strategy.sample(state, n, np.random.default_rng(0), known)
 
 
 def told(x, *values):
     return Evaluations(np.atleast_2d(x), np.array(values, dtype=float), np.zeros(len(values)))
 
 
+def joined(state, found):
+    """Return the state with these points, known from elsewhere, in the lowest floor."""
+    memory = copy.deepcopy(strategy.memory(state))
+    memory.tell(found)
+    return strategy._keep(Mixing().join(state, len(found), memory), memory)
+
+
 def climbed(function, d=8, seed=0):
     """Return the state when the second solution has just been begun."""
-    strategy, state = Mixing(), start(d, seed)
+    state = start(d, seed)
     while not (state.phase == BEGIN and state.pyramid):
         x = ask(state)
         state = strategy.update(state, told(x, function(x[0])))
@@ -56,7 +68,7 @@ def test_the_first_point_is_the_solution_and_then_all_single_changes_come_once()
 
 
 def test_better_changes_are_kept_and_others_are_not():
-    strategy, state = Mixing(), start()
+    state = start()
     state = strategy.update(state, told(state.x, 5.0))
     assert state.phase == CLIMB
     first = ask(state)
@@ -83,7 +95,7 @@ def test_points_out_for_evaluation_are_not_drawn_again():
 
 
 def test_results_in_any_order_and_all_at_once_are_used():
-    strategy, state = Mixing(), start()
+    state = start()
     points = ask(state, 9)
     values = points.sum(axis=1)
     for order in (np.arange(9), np.arange(9)[::-1]):
@@ -96,7 +108,7 @@ def test_results_in_any_order_and_all_at_once_are_used():
 
 
 def test_a_far_point_is_taken_only_if_it_is_the_best_of_all():
-    strategy, state = Mixing(), climbed(lambda x: x.sum())
+    state = climbed(lambda x: x.sum())
     state = strategy.update(state, told(state.x, 100.0))
     far = 1.0 - state.x
     assert not (strategy.update(state, told(far, 50.0)).x == far).all()
@@ -104,7 +116,7 @@ def test_a_far_point_is_taken_only_if_it_is_the_best_of_all():
 
 
 def test_a_near_point_is_taken_if_it_is_better():
-    strategy, state = Mixing(), climbed(lambda x: x.sum())
+    state = climbed(lambda x: x.sum())
     state = strategy.update(state, told(state.x, 100.0))
     near = np.where(np.arange(8) < 2, 1.0 - state.x, state.x)
     assert not (strategy.update(state, told(near, 100.0)).x == near).all()
@@ -112,7 +124,7 @@ def test_a_near_point_is_taken_if_it_is_better():
 
 
 def test_infeasible_and_failed_points_are_worse_than_any_feasible_one():
-    strategy, state = Mixing(), start()
+    state = start()
     state = strategy.update(state, Evaluations(state.x[None], np.array([np.nan]), np.array([np.inf])))
     worse = ask(state)
     state = strategy.update(state, Evaluations(worse, np.array([-9.0]), np.array([1.0])))
@@ -122,18 +134,18 @@ def test_infeasible_and_failed_points_are_worse_than_any_feasible_one():
     assert state.level == (0.0, 9.0)
 
 
-def test_inject_adds_good_points_once():
-    strategy, state = Mixing(), start(3)
+def test_joining_adds_good_points_once():
+    state = start(3)
     x = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]])
     found = Evaluations(x, np.array([2.0, 1.0, 2.0, np.nan]), np.array([0.0, 0.0, 0.0, np.inf]))
-    state = strategy.inject(state, found)
+    state = joined(state, found)
     np.testing.assert_array_equal(state.pyramid[0].x, x[[1, 0]])
-    assert strategy.inject(state, found) is state
+    assert joined(state, found) is state
 
 
-def test_injected_points_are_copied_from():
-    """A solution that needs eight changes at once gets them from an injected one."""
-    strategy, rng = Mixing(), np.random.default_rng(2)
+def test_points_that_joined_are_copied_from():
+    """A solution that needs eight changes at once gets them from one that joined."""
+    rng = np.random.default_rng(2)
 
     def function(x):
         return x[8:].sum() + (-5.0 if x[:8].all() else x[:8].sum())
@@ -142,7 +154,7 @@ def test_injected_points_are_copied_from():
     x[:, :8] = np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0])[:, None]
     values = []
     for found in (np.empty((0, 16)), x):
-        state = strategy.inject(
+        state = joined(
             start(16), Evaluations(found, np.array([function(y) for y in found]), np.zeros(len(found)))
         )
         for _ in range(90):
@@ -152,11 +164,11 @@ def test_injected_points_are_copied_from():
     assert values == [0.0, -5.0]
 
 
-def test_injecting_while_mixing_with_the_lowest_floor_begins_that_again():
-    strategy, state, rng = Mixing(), start(10), np.random.default_rng(1)
+def test_joining_while_mixing_with_the_lowest_floor_begins_that_again():
+    state, rng = start(10), np.random.default_rng(1)
     while state.phase != 0:
         state = strategy.update(state, told(ask(state), rng.random()))
-    state = strategy.inject(state, told(rng.integers(0, 2, (5, 10)).astype(float), *range(5)))
+    state = joined(state, told(rng.integers(0, 2, (5, 10)).astype(float), *range(5)))
     again = strategy.state_from_dict(strategy.state_to_dict(state), state.sites)
     for _ in range(30):
         np.testing.assert_array_equal(ask(state), ask(again))
@@ -195,23 +207,25 @@ def test_mixing_copies_clusters_from_solutions_that_differ_there():
     assert plan.find(np.zeros(3), np.array([1.0, 1.0, 0.0]), np.ones(2, dtype=bool)) is None
 
 
-def test_memories_that_branch_do_not_see_each_other():
-    root = Memory().with_level(np.array([0.0]), (0.0, 0.0))
-    first, second = (root.with_level(np.array([v]), (0.0, v)) for v in (1.0, 2.0))
-    assert [len(root), len(first), len(second)] == [1, 2, 2]
-    assert first.level(np.array([2.0])) is None
-    assert second.level(np.array([1.0])) is None
-    assert second.level(np.array([2.0])) == (0.0, 2.0)
-    again = Memory.from_plain(first.to_plain())
-    assert again.level(np.array([1.0])) == (0.0, 1.0)
-    assert first.with_level(np.array([1.0]), (0.0, 7.0)) is first
+def test_only_what_it_was_told_is_passed_over():
+    """Points that others evaluated are drawn, and told for nothing."""
+    state = strategy.update(start(), told(start().x, 5.0))
+    first = ask(state)[0]
+    elsewhere = copy.deepcopy(strategy.memory(state))
+    elsewhere.tell(told(first, 7.0))
+    rng = np.random.default_rng(0)
+    np.testing.assert_array_equal(Mixing().sample(state, 1, rng, elsewhere)[0], first)
+    repeat = Evaluations(first[None], np.array([7.0]), np.zeros(1), np.array([True]), row=np.array([1]))
+    state = Mixing().update(state, repeat, elsewhere)
+    assert not (Mixing().sample(state, 1, rng, elsewhere)[0] == first).all()
+    assert state.told == ((0, 2),)
 
 
 def test_interactions_show_a_planted_pair():
-    rng, strategy = np.random.default_rng(8), Mixing()
+    rng = np.random.default_rng(8)
     x = rng.integers(0, 2, (60, 5)).astype(float)
     x[:, 4] = x[:, 1]
-    strength = strategy.interactions(strategy.inject(start(5), told(x, *range(60))))
+    strength = strategy.interactions(joined(start(5), told(x, *range(60))))
     assert np.unravel_index(strength.argmax(), strength.shape) == (1, 4)
 
 

@@ -28,12 +28,12 @@ def test_mean_and_deviation_by_hand():
     repeats = Repeats()
     for index, (key, value) in enumerate([(b"a", 1.0), (b"b", 5.0), (b"a", 3.0), (b"b", 5.0), (b"b", 8.0)]):
         repeats.add(key, index, value, 0.0)
-    assert repeats.worth(b"a") == (2.0, 0.0)
-    assert repeats.worth(b"b") == (6.0, 0.0)
+    assert repeats.mean(b"a") == (0.0, 2.0)
+    assert repeats.mean(b"b") == (0.0, 6.0)
     # Squares around the means: 1 + 1 and 1 + 1 + 4, with 1 and 2 degrees of freedom.
     assert repeats.noise(b"a") == pytest.approx((math.sqrt(8 / 3), math.sqrt(8 / 6), 2))
     assert repeats.noise(None)[0] == pytest.approx(math.sqrt(8 / 3))
-    assert math.isnan(repeats.worth(b"c")[0])
+    assert math.isnan(repeats.mean(b"c").value)
 
 
 def test_the_estimate_by_hand():
@@ -156,26 +156,19 @@ def test_a_target_must_be_reached_beyond_doubt():
     assert opt.result().fun < 1.0
 
 
-class Mindful(RandomSearch):
-    """Keeps what it is reminded of."""
-
-    reminders = []  # noqa: RUF012
-
-    def remember(self, state, told):
-        self.reminders.append(told)
-        return state
-
-
-def test_a_strategy_that_remembers_is_told_what_makes_sure():
+def test_what_makes_sure_is_in_the_memory():
     rng = np.random.default_rng(0)
-    Mindful.reminders.clear()
-    opt = dc.Optimizer(dc.Space.binary(40), budget=100, seed=0, strategy=Mindful(5), duplicates="reevaluate")
+    opt = dc.Optimizer(
+        dc.Space.binary(40), budget=100, seed=0, strategy=RandomSearch(5), duplicates="reevaluate"
+    )
     while opt.should_stop() is None:
         trials = opt.ask()
         opt.tell(trials, [float(rng.normal()) for _ in trials])
-    assert 17 <= len(Mindful.reminders) <= 20
-    last = Mindful.reminders[-1]
+    memory = opt._run.memory
+    again = np.flatnonzero(memory.column("is_again"))
+    assert 17 <= len(again) <= 20
+    last = memory.evaluations(again[-1:])
     values = [record.value for record in opt.history if (record.point == last.x[0]).all()]
     assert last.count.tolist() == [len(values)]
     assert last.value[0] == pytest.approx(np.mean(values))
-    assert last.is_repeat.all()
+    assert memory.deviation == pytest.approx(opt.result().noise.deviation)

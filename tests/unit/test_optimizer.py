@@ -28,13 +28,13 @@ class Recording(RandomSearch):
         object.__setattr__(self, "told", [])
         object.__setattr__(self, "start", None)
 
-    def init(self, sites, start, budget, rng):
-        object.__setattr__(self, "start", start)
-        return super().init(sites, start, budget, rng)
+    def init(self, sites, memory, budget, rng):
+        object.__setattr__(self, "start", memory.starts)
+        return super().init(sites, memory, budget, rng)
 
-    def update(self, state, told):
+    def update(self, state, told, memory):
         self.told.append(told)
-        return super().update(state, told)
+        return super().update(state, told, memory)
 
     def all_told(self):
         joined = Evaluations.empty(self.told[0].x.shape[1])

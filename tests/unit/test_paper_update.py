@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from alone import Alone
 from dcmaes import Binary, Integer, Space
 from dcmaes.strategies import Evaluations, Paper
 from dcmaes.strategies.paper._constants import constants, default_population_size
@@ -37,7 +38,7 @@ def tell(strategy, state, x=X, value=VALUE):
 
 @pytest.fixture
 def strategy():
-    return Paper(population_size=4, step_size=2.0)
+    return Alone(Paper(population_size=4, step_size=2.0))
 
 
 def test_constants():
@@ -112,7 +113,7 @@ def test_second_update_whitens_with_the_new_covariance_and_fades_the_paths(strat
 
 
 def test_a_long_sigma_path_stalls_the_path_of_c():
-    strategy = Paper(population_size=4, step_size=0.5)
+    strategy = Alone(Paper(population_size=4, step_size=0.5))
     state = tell(strategy, first_state(strategy))
     assert np.linalg.norm(state.sigma_path) > 1.5 * math.sqrt(2)
     np.testing.assert_array_equal(state.c_path, [0, 0])
@@ -125,12 +126,12 @@ def test_a_long_sigma_path_stalls_the_path_of_c():
 
 
 def test_one_generation_multiplies_the_step_size_by_at_most_e():
-    strategy = Paper(population_size=4, step_size=1e-3)
+    strategy = Alone(Paper(population_size=4, step_size=1e-3))
     assert tell(strategy, first_state(strategy)).step_size == pytest.approx(1e-3 * math.e, rel=1e-14)
 
 
 def test_a_variable_that_does_not_move_in_a_large_population_stays_alive():
-    strategy = Paper(population_size=400)
+    strategy = Alone(Paper(population_size=400))
     state = first_state(strategy)
     x = np.column_stack([np.full(400, 4.0), np.arange(400) % 11])
     for _ in range(3):
@@ -141,7 +142,7 @@ def test_a_variable_that_does_not_move_in_a_large_population_stays_alive():
 
 
 def test_rounding_the_mean(strategy):
-    rounding = Paper(population_size=4, step_size=2.0, round_mean=True)
+    rounding = Alone(Paper(population_size=4, step_size=2.0, round_mean=True))
     state = tell(rounding, first_state(rounding))
     np.testing.assert_array_equal(state.mean, np.rint(tell(strategy, first_state(strategy)).mean))
     assert state.mean_step == pytest.approx(math.hypot(2, 1))  # (6, 7) - (4, 6)
@@ -169,7 +170,7 @@ def test_the_worse_half_counts_for_nothing(strategy):
 
 def test_variables_with_one_value_take_no_part():
     alone, beside = Space.integers(1, 0, 10), Space.array([Integer(7, 7), Integer(0, 10), Binary()])
-    strategy = Paper()
+    strategy = Alone(Paper())
     states = [
         strategy.init(space.sites, Evaluations.empty(space.dimension), 9, np.random.default_rng(0))
         for space in (alone, beside)

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from sparse_functions import points, random_function, told
 
+from alone import Alone
 from dcmaes import problems
 from dcmaes.models import SparseQuadratic, _selection, annealed, sparse_quadratic
 from dcmaes.models._contrasts import contrasts
 from dcmaes.models._selection import NOISE, _shares
 from dcmaes.models._sparse import least_squares
 from dcmaes.space import Categorical, Integer, Space
-from dcmaes.strategies import Evaluations
+from dcmaes.strategies import Evaluations, Memory
 from dcmaes.strategies.auto import Auto
 from dcmaes.strategies.mixing import Mixing
 from dcmaes.strategies.sparse import Sparse, next_look
@@ -161,7 +162,7 @@ def test_annealing_follows_terms_of_very_different_size():
 @pytest.mark.parametrize("seed", range(5))
 def test_the_minimum_of_the_function_is_promised_first(seed):
     problem, known = of_ring(300, seed)
-    strategy, rng = Sparse(), np.random.default_rng(0)
+    strategy, rng = Alone(Sparse()), np.random.default_rng(0)
     state = strategy.init(Space.binary(30).sites, known, 0, rng)
     assert problem(state.promised[0]) == problem.optimum < known.value.min()
     state = strategy.update(state, told(state.promised[:1], [problem.optimum]))
@@ -171,7 +172,7 @@ def test_the_minimum_of_the_function_is_promised_first(seed):
 
 def test_a_value_that_contradicts_ends_the_search():
     problem, known = of_ring(300)
-    strategy = Sparse()
+    strategy = Alone(Sparse())
     state = strategy.init(Space.binary(30).sites, known, 0, np.random.default_rng(0))
     state = strategy.update(state, told(state.promised[:1], [problem.optimum + 1.5]))
     assert "contradicts" in strategy.convergence(state)
@@ -181,8 +182,9 @@ def test_a_value_that_contradicts_ends_the_search():
 def test_values_that_are_no_such_sum_end_the_search_at_once():
     x = points(300, np.full(30, 2), 0)
     values = np.random.default_rng(0).random(300)
-    state = Sparse().init(Space.binary(30).sites, told(x, values), 0, np.random.default_rng(0))
-    assert "no sum over few pairs" in Sparse().convergence(state)
+    strategy = Alone(Sparse())
+    state = strategy.init(Space.binary(30).sites, told(x, values), 0, np.random.default_rng(0))
+    assert "no sum over few pairs" in strategy.convergence(state)
 
 
 def test_failures_and_violations_are_left_out():
@@ -191,12 +193,13 @@ def test_failures_and_violations_are_left_out():
     value[::50], violation[::50] = np.nan, np.inf
     value[7::50], violation[7::50] = -1e9, 1.0
     value[9::50] = 1e300
-    state = Sparse().init(
+    strategy = Alone(Sparse())
+    state = strategy.init(
         Space.binary(30).sites, Evaluations(known.x, value, violation), 0, np.random.default_rng(0)
     )
     assert state.function is not None
-    assert len(state.memory) == 300 - 18
-    later = Sparse().update(state, Evaluations(state.promised[:1], np.array([np.nan]), np.array([np.inf])))
+    assert len(state.rows) == 300 - 18
+    later = strategy.update(state, Evaluations(state.promised[:1], np.array([np.nan]), np.array([np.inf])))
     assert later.function is not None
     assert later.idle == 1
 
@@ -204,7 +207,7 @@ def test_failures_and_violations_are_left_out():
 def test_short_ranges_of_integers_count_as_choices():
     function, rng = random_function(np.full(10, 4), 8, 0), np.random.default_rng(0)
     x = points(300, function.n_states, 1)
-    strategy, sites = Sparse(), Space.integers(10, 5, 8).sites
+    strategy, sites = Alone(Sparse()), Space.integers(10, 5, 8).sites
     state = strategy.init(sites, told(x, function.predict(x)), 0, rng)
     assert state.function.pairs.tolist() == function.pairs.tolist()
     summary = strategy.summary(state)
@@ -223,7 +226,7 @@ class Excluding:
 
 def test_it_gives_up_where_no_promised_point_may_be_evaluated():
     _, known = of_ring(300)
-    strategy, rng = Sparse(), np.random.default_rng(0)
+    strategy, rng = Alone(Sparse()), np.random.default_rng(0)
     state = strategy.init(Space.binary(30).sites, known, 0, rng)
     n = 0
     while strategy.convergence(state) is None:
@@ -252,7 +255,7 @@ def test_looks_are_rare_and_only_where_they_suit():
 
 def test_a_state_survives_being_saved():
     _, known = of_ring(300)
-    strategy, sites = Sparse(), Space.binary(30).sites
+    strategy, sites = Alone(Sparse()), Space.binary(30).sites
     state = strategy.init(sites, known, 0, np.random.default_rng(0))
     copy = strategy.state_from_dict(strategy.state_to_dict(state), sites)
     assert copy.function.predict(known.x).tolist() == state.function.predict(known.x).tolist()
@@ -261,7 +264,7 @@ def test_a_state_survives_being_saved():
 
 
 def test_auto_gives_it_a_turn_and_reports_the_graph():
-    problem, rng, strategy = problems.ising_ring(30, instance=1), np.random.default_rng(0), Auto()
+    problem, rng, strategy = problems.ising_ring(30, instance=1), np.random.default_rng(0), Alone(Auto())
     sites = Space.binary(30).sites
     state = strategy.init(sites, Evaluations.empty(30), 5000, rng)
     x = points(115, np.full(30, 2), 0)
@@ -285,11 +288,11 @@ def test_auto_gives_it_a_turn_and_reports_the_graph():
 @pytest.mark.parametrize("turn", ["model", "partner"])
 def test_a_turn_that_leads_to_nothing_leaves_the_others_as_they_were(turn):
     _, known = of_ring(300)
-    strategy, rng, sites = Auto(), np.random.default_rng(0), Space.binary(30).sites
+    strategy, rng, sites = Alone(Auto()), np.random.default_rng(0), Space.binary(30).sites
     state = strategy.init(sites, Evaluations.empty(30), 5000, rng)
     state = replace(strategy.update(state, known.take(slice(100))), turn=turn, due=300)
     if turn == "partner":
-        state = replace(state, partner=Mixing().init(sites, Evaluations.empty(30), 0, rng), share=1e9)
+        state = replace(state, partner=Mixing().init(sites, Memory(sites), 0, rng), share=1e9)
     state = strategy.update(state, known.take(slice(100, 300)))
     assert state.turn == "sparse"
     run, reach = state.model.run, state.model.reach
@@ -299,4 +302,4 @@ def test_a_turn_that_leads_to_nothing_leaves_the_others_as_they_were(turn):
     state = strategy.restart(state, rng)
     assert state.turn == turn
     assert (state.model.run, state.model.reach) == (run, reach)
-    assert len(state.model.memory) == 301
+    assert len(strategy.memory(state)) == 301

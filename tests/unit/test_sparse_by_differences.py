@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from sparse_functions import points, random_function, told
 
+from alone import Alone
 from dcmaes import problems
 from dcmaes.models import sparse_quadratic_by_differences
 from dcmaes.models._interacting import single_changes
 from dcmaes.space import Space
 from dcmaes.store._codec import dumps, loads
-from dcmaes.strategies import Evaluations
+from dcmaes.strategies import Evaluations, Memory
 from dcmaes.strategies.auto import Auto
 from dcmaes.strategies.mixing import Mixing
 from dcmaes.strategies.sparse import Collected
@@ -94,22 +95,14 @@ def test_nothing_is_found_where_differences_do_not_tell(name):
     assert sparse_quadratic_by_differences(x, values, n_states) is None
 
 
-def test_the_archive_keeps_what_is_feasible():
-    told_all = Evaluations(np.eye(3) * 300, np.arange(3.0), np.array([0.0, 1.0, 0.0]))
-    some = Collected().with_evaluations(told_all).with_evaluations(told_all.take(slice(1)))
-    assert len(some) == 3
-    assert some.evaluations(3).x.tolist() == [[300, 0, 0], [0, 0, 300], [300, 0, 0]]
-    assert len(Collected().evaluations(3)) == 0
-
-
 def test_auto_finds_the_function_in_the_climbs_of_its_partner(monkeypatch):
     monkeypatch.setattr("dcmaes.strategies.sparse.SMALL_SPACE", 30)
     problem = problems.ising_torus(64, disorder=True, instance=0)
-    sites, rng, strategy = Space.binary(64).sites, np.random.default_rng(0), Auto()
+    sites, rng, strategy = Space.binary(64).sites, np.random.default_rng(0), Alone(Auto())
     state = strategy.init(sites, Evaluations.empty(64), 0, rng)
     x = points(20, sites.n_states, 0)
     state = strategy.update(state, told(x, [problem(row) for row in x]))
-    partner = Mixing().init(sites, Evaluations.empty(64), 0, rng)
+    partner = Mixing().init(sites, Memory(sites), 0, rng)
     n = 0
     state = replace(state, turn="partner", partner=partner, share=1e9)
     while state.turn == "partner" and n < 4000:
@@ -120,4 +113,4 @@ def test_auto_finds_the_function_in_the_climbs_of_its_partner(monkeypatch):
             state = strategy.state_from_dict(loads(dumps(strategy.state_to_dict(state))), sites)
     assert state.turn == "sparse"
     assert problem(state.sparse.promised[0]) == problem.optimum
-    assert sum(map(len, strategy.state_to_dict(state)["collected"]["value"])) == n
+    assert state.turns == ((20, 20 + n),)

@@ -9,13 +9,13 @@ import pytest
 
 from dcmaes.space import Sites, Space
 from dcmaes.strategies._codec import DERIVED, decode, encode
-from dcmaes.strategies._memory import Memory
+from dcmaes.strategies._evaluations import Rank
 
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
     values: np.ndarray
-    best: tuple[float, float]
+    best: Rank
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +29,11 @@ class Tree:
     leaf: Leaf | Other | None
     leaves: tuple[Leaf, ...]
     names: tuple[tuple[int, ...], ...]
-    memory: Memory
     n_leaves: int = field(default=-1, metadata=DERIVED)
 
 
 SITES = Space.binary(2).sites
-LEAF = Leaf(np.arange(3.0), (0.0, np.inf))
-MEMORY = Memory().with_level(np.zeros(2), (0.0, 1.5))
+LEAF = Leaf(np.arange(3.0), Rank(0.0, np.inf))
 
 
 def there_and_back(tree):
@@ -43,31 +41,30 @@ def there_and_back(tree):
 
 
 def test_everything_comes_back():
-    back = there_and_back(Tree(SITES, LEAF, (LEAF, LEAF), ((1, 2), ()), MEMORY))
+    back = there_and_back(Tree(SITES, LEAF, (LEAF, LEAF), ((1, 2), ())))
     assert back.sites is SITES
     assert isinstance(back.leaf, Leaf)
     assert back.leaf.values is LEAF.values
-    assert back.leaf.best == (0.0, np.inf)
+    assert back.leaf.best == Rank(0.0, np.inf)
+    assert isinstance(back.leaf.best, Rank)
     assert [type(leaf) for leaf in back.leaves] == [Leaf, Leaf]
     assert back.names == ((1, 2), ())
-    assert back.memory.level(np.zeros(2)) == (0.0, 1.5)
-    assert back.memory.level(np.ones(2)) is None
 
 
 @pytest.mark.parametrize("leaf", [LEAF, Other(3), None])
 def test_the_one_of_several_types_that_was_written_is_read(leaf):
-    assert type(there_and_back(Tree(SITES, leaf, (), (), MEMORY)).leaf) is type(leaf)
+    assert type(there_and_back(Tree(SITES, leaf, (), ())).leaf) is type(leaf)
 
 
 def test_what_is_written_is_plain_and_leaves_out_sites_and_derived_fields():
-    plain = encode(Tree(SITES, None, (), ((1,),), MEMORY, n_leaves=7))
-    assert plain.keys() == {"type", "leaf", "leaves", "names", "memory"}
+    plain = encode(Tree(SITES, None, (), ((1,),), n_leaves=7))
+    assert plain.keys() == {"type", "leaf", "leaves", "names"}
     assert plain["names"] == [[1]]
     assert decode(Tree, plain, SITES).n_leaves == -1
 
 
 def test_a_type_that_is_not_expected_is_not_made():
-    plain = encode(Tree(SITES, LEAF, (), (), MEMORY))
+    plain = encode(Tree(SITES, LEAF, (), ()))
     plain["leaf"]["type"] = "Tree"
     with pytest.raises(KeyError, match="Tree"):
         decode(Tree, plain, SITES)
