@@ -91,9 +91,9 @@ def test_excluded_draws_are_told_with_their_violation_and_no_value():
     told = []
 
     class Watching(RandomSearch):
-        def update(self, state, new):
+        def update(self, state, new, memory):
             told.extend(zip(new.x[:, 0].tolist(), new.value.tolist(), new.violation.tolist(), strict=True))
-            return super().update(state, new)
+            return super().update(state, new, memory)
 
     dc.minimize(
         lambda x: 1.0,

@@ -9,7 +9,7 @@ from alone import Alone, hand_out
 import dcmaes as dc
 from dcmaes import problems
 from dcmaes.space import Binary, Categorical, Integer, Space
-from dcmaes.strategies import Evaluations
+from dcmaes.strategies import Evaluations, Memory
 from dcmaes.strategies.blocks import MOST_SINGLES, Blocks
 
 
@@ -111,8 +111,10 @@ def test_failures_count_as_dependence():
 
 
 def test_without_a_feasible_point_there_is_nothing_to_do():
-    state, n = run(lambda x: np.nan, Space.binary(6).sites, np.zeros(6))
-    assert (state.why_over, n) == ("no feasible point is known", 0)
+    memory = Memory(Space.binary(6).sites)
+    memory.tell(Evaluations(np.zeros((1, 6)), np.full(1, np.nan), np.full(1, np.inf)))
+    state = Blocks().init(memory.sites, memory, 100, np.random.default_rng(0))
+    assert state.why_over == "no feasible point is known"
 
 
 def test_a_large_block_beside_small_ones_is_left_as_it_is():

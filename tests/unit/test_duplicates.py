@@ -26,7 +26,7 @@ class Stubborn(RandomSearch):
 
     def update(self, state, told, memory):
         self.told.extend(zip(told.x.tolist(), told.value.tolist(), told.is_repeat.tolist(), strict=True))
-        return super().update(state, told)
+        return super().update(state, told, memory)
 
 
 def test_a_known_draw_is_told_for_nothing_with_its_value():

@@ -73,9 +73,9 @@ def test_serial_runs_tell_one_by_one_and_ask_in_batches():
     told = []
 
     class Watching(RandomSearch):
-        def sample(self, state, n, rng, known):
+        def sample(self, state, n, rng, memory):
             asked.append(n)
-            return super().sample(state, n, rng, known)
+            return super().sample(state, n, rng, memory)
 
     dc.minimize(
         quadratic,

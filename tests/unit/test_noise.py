@@ -86,9 +86,9 @@ def test_what_makes_sure_is_not_told_to_the_strategy():
     told = []
 
     class Watching(RandomSearch):
-        def update(self, state, evaluations):
+        def update(self, state, evaluations, memory):
             told.extend(map(tuple, evaluations.x))
-            return super().update(state, evaluations)
+            return super().update(state, evaluations, memory)
 
     space, _, objective = planted(40, 2.0, seed=2)
     opt = dc.Optimizer(space, budget=200, seed=0, strategy=Watching(5), duplicates="reevaluate")

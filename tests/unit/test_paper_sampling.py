@@ -197,7 +197,7 @@ def test_zero_sigma_stays_where_it_is():
 def test_summary_gives_the_law_of_each_variable():
     space = Space.array([Integer(0, 10), Binary(), Integer(0, 10**6), Integer(4, 4)])
     state = make_state(space, [2.0, 0.25, 5e5], 1.5)
-    summary = Paper().summary(state)
+    summary = Paper().summary(state, None)
     law = CenteredBinomial(10, 2.25, center=2.0, wrap=11)
     np.testing.assert_allclose(summary.probabilities[0], law.probabilities, rtol=1e-12)
     assert [len(p) for p in summary.probabilities] == [11, 2, 0, 1]

@@ -30,7 +30,7 @@ SPACE = dc.Space(
 class Showing(RandomSearch):
     """Random search that shows a distribution made up for the test."""
 
-    def summary(self, state):
+    def summary(self, state, memory):
         mean = np.array([0.25, 0.5, np.nan, 0.75, 0.6, 0.5, 0.5, 0.25])
         correlation = np.eye(8)
         correlation[0, 1] = correlation[1, 0] = -0.5
@@ -39,7 +39,7 @@ class Showing(RandomSearch):
         deviation = np.where(np.isnan(mean), np.nan, 0.1)
         return Summary(mean, deviation, tuple(probabilities), correlation, 0.125)
 
-    def interactions(self, state):
+    def interactions(self, state, memory):
         strength = np.zeros((8, 8))
         for i, j, s in [(0, 1, 0.5), (2, 6, 0.9), (3, 4, 0.5), (5, 7, 0.001)]:
             strength[i, j] = strength[j, i] = s
@@ -166,8 +166,8 @@ def test_interactions_are_named_sorted_and_without_zeros(result):
 
 def test_means_of_steps_are_in_the_users_units():
     class Halfway(RandomSearch):
-        def summary(self, state):
-            return dataclasses.replace(super().summary(state), mean=np.full(4, 0.5))
+        def summary(self, state, memory):
+            return dataclasses.replace(super().summary(state, memory), mean=np.full(4, 0.5))
 
     space = dc.Space(
         {
@@ -203,7 +203,7 @@ def test_interactions_that_values_show_are_certain(direction):
 
 def test_interactions_of_arrays_have_positions():
     class Pair(RandomSearch):
-        def interactions(self, state):
+        def interactions(self, state, memory):
             return np.array([[0.0, 0.5], [0.5, 0.0]])
 
     found = dc.Optimizer(dc.Space.binary(2), budget=4, strategy=Pair()).result().interactions()

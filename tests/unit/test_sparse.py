@@ -204,6 +204,12 @@ def test_failures_and_violations_are_left_out():
     assert later.idle == 1
 
 
+def best_of(strategy, state):
+    """Return the best of the points that the function has to explain."""
+    explained = strategy.memory(state).evaluations(state.rows)
+    return explained.x[explained.order()[0]]
+
+
 def test_short_ranges_of_integers_count_as_choices():
     function, rng = random_function(np.full(10, 4), 8, 0), np.random.default_rng(0)
     x = points(300, function.n_states, 1)
@@ -212,7 +218,7 @@ def test_short_ranges_of_integers_count_as_choices():
     assert state.function.pairs.tolist() == function.pairs.tolist()
     summary = strategy.summary(state)
     assert [len(shares) for shares in summary.probabilities] == [0] * 10
-    assert summary.mean == pytest.approx(state.best / 3)
+    assert summary.mean == pytest.approx(best_of(strategy, state) / 3)
 
 
 class Excluding:
@@ -231,7 +237,7 @@ def test_it_gives_up_where_no_promised_point_may_be_evaluated():
     n = 0
     while strategy.convergence(state) is None:
         x = strategy.sample(state, 4, rng, Excluding())
-        assert (np.abs(x - state.best).sum(axis=1) <= 1).all()
+        assert (np.abs(x - best_of(strategy, state)).sum(axis=1) <= 1).all()
         state = strategy.update(state, Evaluations(x, np.full(4, np.nan), np.ones(4)))
         n += 4
     assert n == 32

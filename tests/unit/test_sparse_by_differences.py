@@ -15,7 +15,6 @@ from dcmaes.store._codec import dumps, loads
 from dcmaes.strategies import Evaluations, Memory
 from dcmaes.strategies.auto import Auto
 from dcmaes.strategies.mixing import Mixing
-from dcmaes.strategies.sparse import Collected
 
 
 class Nothing:

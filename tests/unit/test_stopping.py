@@ -22,10 +22,10 @@ def quadratic(x):
 class Converging(RandomSearch):
     """Random search that says it has converged after so many points, and has no restarts."""
 
-    def convergence(self, state):
+    def convergence(self, state, memory):
         return f"{state.n_told} points told, limit 30" if state.n_told >= 30 else None
 
-    def restart(self, state, rng):
+    def restart(self, state, rng, memory):
         return None
 
 

@@ -187,9 +187,9 @@ class Planning(RandomSearch):
     def name(self):
         return "planning"
 
-    def init(self, sites, start, budget, rng):
+    def init(self, sites, memory, budget, rng):
         rng.random(budget)
-        return super().init(sites, start, budget, rng)
+        return super().init(sites, memory, budget, rng)
 
 
 def test_a_killed_run_may_be_extended(path):
@@ -245,8 +245,8 @@ class Fickle(Cma):
     def name(self):
         return "fickle"
 
-    def sample(self, state, n, rng, known):
-        return super().sample(state, n, np.random.default_rng([self.sitting, rng.integers(2**32)]), known)
+    def sample(self, state, n, rng, memory):
+        return super().sample(state, n, np.random.default_rng([self.sitting, rng.integers(2**32)]), memory)
 
 
 @pytest.mark.parametrize("duplicates", ["cache", "reevaluate", "allow"])

@@ -85,13 +85,13 @@ class Watched(RandomSearch):
         self._note("update")
         return super().update(*arguments)
 
-    def summary(self, state):
+    def summary(self, *arguments):
         self._note("summary")
-        return super().summary(state)
+        return super().summary(*arguments)
 
-    def interactions(self, state):
+    def interactions(self, *arguments):
         self._note("interactions")
-        return super().interactions(state)
+        return super().interactions(*arguments)
 
 
 def test_strategies_have_one_thread_and_user_code_its_own():
