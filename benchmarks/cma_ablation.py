@@ -17,7 +17,7 @@ from unittest import mock
 import numpy as np
 
 import dcmaes as dc
-from dcmaes.strategies import Evaluations
+from dcmaes.strategies import Evaluations, Memory, Rank
 from dcmaes.strategies.cma import Cma, _constants, _distribution, _marginals, _runs, _update
 
 
@@ -105,8 +105,8 @@ def patience(factor):
 
 def always_elsewhere():
     def next_run(state, rng, **options):
-        unbeatable = replace(state, memory_best=(-np.inf, -np.inf))
-        return replace(_runs.next_run(unbeatable, rng, **options), memory_best=state.memory_best)
+        unbeatable = replace(state, record=Rank(-np.inf, -np.inf))
+        return replace(_runs.next_run(unbeatable, rng, **options), record=state.record)
 
     return mock.patch("dcmaes.strategies.cma._strategy.next_run", next_run)
 
@@ -147,10 +147,11 @@ VARIANTS = {
 def run(space, objective, budget, seed, options):
     """Return evaluations paid for and whether the optimum was among them."""
     strategy, rng = Cma(**options), np.random.default_rng(seed)
-    state = strategy.init(space.sites, Evaluations.empty(space.dimension), budget, rng)
+    memory = Memory(space.sites)
+    state = strategy.init(space.sites, memory, budget, rng)
     known: dict[bytes, float] = {}
     while len(known) < budget:
-        x = strategy.sample(state, strategy.batch_size(state), rng, None)
+        x = strategy.sample(state, strategy.batch_size(state), rng, memory)
         is_repeat = np.zeros(len(x), dtype=bool)
         for i, row in enumerate(x):
             key = row.tobytes()
@@ -160,9 +161,10 @@ def run(space, objective, budget, seed, options):
                 if known[key] <= 1e-8:
                     return len(known), True
         value = np.array([known[row.tobytes()] for row in x])
-        state = strategy.update(state, Evaluations(x, value, np.zeros(len(x)), is_repeat))
-        if strategy.convergence(state) is not None:
-            state = strategy.restart(state, rng)
+        told = memory.tell(Evaluations(x, value, np.zeros(len(x)), is_repeat))
+        state = strategy.update(state, told, memory)
+        if strategy.convergence(state, memory) is not None:
+            state = strategy.restart(state, rng, memory)
     return budget, False
 
 

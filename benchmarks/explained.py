@@ -39,11 +39,11 @@ def watched(row, instance):
     found = {}
     update = IsingSearch.update
 
-    def watching(self, state, told):
-        state = update(self, state, told)
+    def watching(self, state, told, memory):
+        state = update(self, state, told, memory)
         for moment in MOMENTS:
             if state.n_seen >= moment and moment not in found:
-                found[moment] = unexplained(state)
+                found[moment] = unexplained(state.given(memory))
         return state
 
     IsingSearch.update = watching

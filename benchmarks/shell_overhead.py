@@ -16,26 +16,19 @@ import time
 import numpy as np
 
 import dcmaes as dc
-from dcmaes.strategies import Evaluations, RandomSearch
+from dcmaes.strategies import Evaluations, Memory, RandomSearch
 
 BATCH = 10
 
 
-class NothingKnown:
-    pending = np.empty((0, 0))
-
-    def contains(self, x):
-        return np.zeros(len(x), dtype=bool)
-
-
 def bare(space, budget):
     strategy, rng = RandomSearch(BATCH), np.random.default_rng(0)
-    state = strategy.init(space.sites, Evaluations.empty(space.dimension), budget, rng)
-    known, values, violations = NothingKnown(), np.zeros(BATCH), np.zeros(BATCH)
+    memory, values, violations = Memory(space.sites), np.zeros(BATCH), np.zeros(BATCH)
+    state = strategy.init(space.sites, memory, budget, rng)
     begun = time.process_time()
     for _ in range(budget // BATCH):
-        x = strategy.sample(state, BATCH, rng, known)
-        state = strategy.update(state, Evaluations(x, values, violations))
+        x = strategy.sample(state, BATCH, rng, memory)
+        state = strategy.update(state, Evaluations(x, values, violations), memory)
     return (time.process_time() - begun) / budget
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import ndtri
 
 import dcmaes as dc
-from dcmaes.strategies import Evaluations
+from dcmaes.strategies import Evaluations, Memory
 from dcmaes.strategies.cma import Cma
 from dcmaes.strategies.cma._distribution import draw
 from dcmaes.strategies.cma._layout import Layout
@@ -70,11 +70,12 @@ def ellipsoid():
 
     grid = np.stack(np.meshgrid(np.arange(41.0), np.arange(41.0)), axis=-1)
     strategy, rng = Cma(population_size=12), np.random.default_rng(5)
-    state = strategy.init(space.sites, Evaluations.empty(2), 1000, rng)
+    memory = Memory(space.sites)
+    state = strategy.init(space.sites, memory, 1000, rng)
     figure, panels = plt.subplots(1, 4, figsize=(9.6, 2.7), sharey=True, layout="constrained")
     wanted = dict(zip((1, 4, 6, 8), panels, strict=True))
     for generation in range(1, 9):
-        x = strategy.sample(state, 12, rng, None)
+        x = strategy.sample(state, 12, rng, memory)
         if generation in wanted:
             axes, cloud = wanted[generation], draw(state.distribution, 1500, rng)
             cloud = cloud + np.random.default_rng(0).uniform(-0.3, 0.3, cloud.shape)
@@ -90,7 +91,7 @@ def ellipsoid():
             axes.plot(*x.T, "o", color=ORANGE, markersize=3.5)
             axes.plot(*target, "k+", markersize=9)
             axes.set(title=f"generation {generation}", xlim=(-1, 41), ylim=(-1, 41), aspect="equal")
-        state = strategy.update(state, Evaluations(x, objective(x), np.zeros(12)))
+        state = strategy.update(state, memory.tell(Evaluations(x, objective(x), np.zeros(12))), memory)
     save(figure, "ellipsoid")
 
 
@@ -101,13 +102,14 @@ def choices():
         | {f"z{i}": dc.Float(-1, 1) for i in range(6)}
     )
     strategy, rng = Cma(), np.random.default_rng(2)
-    state = strategy.init(space.sites, Evaluations.empty(8), 1000, rng)
+    memory = Memory(space.sites)
+    state = strategy.init(space.sites, memory, 1000, rng)
     history = []
     for _ in range(70):
-        history.append(strategy.summary(state).probabilities[:2])
-        x = strategy.sample(state, strategy.batch_size(state), rng, None)
+        history.append(strategy.summary(state, memory).probabilities[:2])
+        x = strategy.sample(state, strategy.batch_size(state), rng, memory)
         value = 2.0 * (x[:, 0] != 1) + 0.2 * (x[:, 1] != 2) + ((x[:, 2:] - 0.3) ** 2).sum(axis=1)
-        state = strategy.update(state, Evaluations(x, value, np.zeros(len(x))))
+        state = strategy.update(state, memory.tell(Evaluations(x, value, np.zeros(len(x)))), memory)
     figure, panels = plt.subplots(1, 2, figsize=(8.0, 2.5), sharey=True, layout="constrained")
     titles = ("a choice worth 2", "a choice worth 0.2")
     for column, (axes, title) in enumerate(zip(panels, titles, strict=True)):
@@ -123,15 +125,17 @@ def choices():
 def thaw():
     """Share of new points and floor of a search that has settled on a point of 20 bits."""
     space, strategy, rng = dc.Space.binary(20), Cma(), np.random.default_rng(4)
-    state = strategy.init(space.sites, Evaluations.empty(20), 1000, rng)
+    memory = Memory(space.sites)
+    state = strategy.init(space.sites, memory, 1000, rng)
     known, fresh, floor = set(), [], []
     for _ in range(90):
-        x = strategy.sample(state, strategy.batch_size(state), rng, None)
+        x = strategy.sample(state, strategy.batch_size(state), rng, memory)
         is_repeat = np.array([row.tobytes() in known for row in x])
         known |= {row.tobytes() for row in x}
         fresh.append(1 - is_repeat.mean())
         floor.append(state.distribution.marginals.floor)
-        state = strategy.update(state, Evaluations(x, x.sum(axis=1), np.zeros(len(x)), is_repeat))
+        told = memory.tell(Evaluations(x, x.sum(axis=1), np.zeros(len(x)), is_repeat))
+        state = strategy.update(state, told, memory)
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.0, 2.5), layout="constrained")
     left.plot(fresh, color=BLUE)
     left.axhline(0.3, color=GREY, linewidth=0.8, linestyle="--")

@@ -51,8 +51,8 @@ NAMES = {
     """,
     "dcmaes.store": "Failure Loss Pending Span StoreError StoredRun read",
     "dcmaes.strategies": """
-        Auto Cma Evaluations Explaining IsingSearch Known Mixing Modelling Paper RandomSearch Remembering
-        Strategy Summary is_registered make_strategy strategy_names
+        Auto Cma Evaluations Explaining IsingSearch Memory Mixing Modelling Paper RandomSearch Rank Strategy
+        Summary is_registered make_strategy strategy_names
     """,
     "dcmaes.testing": "StrategyConformance conformance_spaces",
 }

@@ -1,17 +1,16 @@
 """A strategy used without an optimizer: each of its states has a memory of its own."""
 
-import copy
 import math
 from dataclasses import replace
 
 import numpy as np
 
-from dcmaes.strategies import Evaluations, Memory, Rank
-from dcmaes.strategies._memory import Evaluation
+from dcmaes.strategies import Memory, Rank
+from dcmaes.strategies._rows import Evaluation
 
 
 class Alone:
-    """The methods of a strategy without the memory: states that branch do not see each other's evaluations."""
+    """The methods of a strategy without the memory: states that branch do not share evaluations."""
 
     def __init__(self, strategy):
         self.strategy = strategy
@@ -49,22 +48,31 @@ class Alone:
     def sample(self, state, n, rng, known=None):
         memory = self.memory(state)
         if known is not None:
-            memory = copy.deepcopy(memory)
+            memory = memory.copy()
             memory.contains = known.contains
             hand_out(memory, known.pending)
         return self.strategy.sample(state, n, rng, memory)
 
     def update(self, state, told):
-        memory = copy.deepcopy(self.memory(state))
+        memory = self.memory(state).copy()
         return self._keep(self.strategy.update(state, memory.tell(told), memory), memory)
 
     def remember(self, state, told):
         """Return the same state, with points evaluated again to make sure of their value in its memory."""
-        memory = copy.deepcopy(self.memory(state))
+        memory = self.memory(state).copy()
         for i, row in enumerate(memory.codec.rows(told.x)):
             mean = Rank(float(told.violation[i]), float(told.value[i]))
             one = Evaluation(
-                len(memory), mean.value, mean.violation, 0, math.nan, 0.0, False, True, mean, int(told.count[i])
+                len(memory),
+                mean.value,
+                mean.violation,
+                0,
+                math.nan,
+                0.0,
+                False,
+                True,
+                mean,
+                int(told.count[i]),
             )
             memory.append(row, memory.codec.key(row), one)
         return self._keep(replace(state), memory)
@@ -87,16 +95,3 @@ def hand_out(memory, x):
     """Let points be out for evaluation."""
     for i, row in enumerate(memory.codec.rows(np.atleast_2d(x))):
         memory.hand_out(-1 - i, row, memory.codec.key(row))
-
-
-def memory_of(sites, *told):
-    """Return a memory of these evaluations."""
-    memory = Memory(sites)
-    for part in told:
-        memory.tell(part)
-    return memory
-
-
-def evaluations(memory):
-    """Return everything in a memory."""
-    return memory.evaluations(np.arange(len(memory))) if len(memory) else Evaluations.empty(memory.sites.dimension)

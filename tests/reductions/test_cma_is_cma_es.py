@@ -7,9 +7,9 @@ for long steps only, and their sum is bounded as in Hansen's tutorial so that th
 
 import numpy as np
 import pytest
+from alone import Alone
 from scipy.special import gamma
 
-from alone import Alone
 from dcmaes import Float, Space
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies.cma import Cma

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
 from alone import Alone
+
 from dcmaes.models import FIRST_SCALES, AllOrders, FeatureMap
 from dcmaes.space import Binary, Categorical, Float, Integer, Space
 from dcmaes.strategies import Evaluations, IsingSearch

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
 from alone import Alone, hand_out
+
 import dcmaes as dc
 from dcmaes import problems
 from dcmaes.space import Binary, Categorical, Integer, Space

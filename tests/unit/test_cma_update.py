@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from alone import Alone
+
 from dcmaes import Binary, Categorical, Float, Integer, Space
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies.cma import Cma

@@ -5,8 +5,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-
 from alone import Alone
+
 from dcmaes.models import Energy, FeatureMap, Regression
 from dcmaes.space import Categorical, Integer, Space
 from dcmaes.strategies import Evaluations

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
 from alone import Alone
+
 import dcmaes as dc
 from dcmaes.models import Regression
 from dcmaes.strategies import Evaluations

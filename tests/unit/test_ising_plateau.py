@@ -4,8 +4,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-
 from alone import Alone
+
 from dcmaes.models import Energy, FeatureMap
 from dcmaes.space import Float, Space
 from dcmaes.strategies import Evaluations, make_strategy

@@ -4,8 +4,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-
 from alone import Alone
+
 import dcmaes as dc
 from dcmaes.models import Energy, FeatureMap
 from dcmaes.space import Space

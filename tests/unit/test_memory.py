@@ -1,4 +1,4 @@
-"""The memory keeps every evaluation exactly, finds points again, and knows the best: it equals a plain list."""
+"""The memory keeps every evaluation exactly, finds points again, and knows the best, as a plain list does."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import dcmaes as dc
 from dcmaes.strategies import Evaluations, Memory, Rank
-from dcmaes.strategies._memory import MOST_EXCLUDED, Evaluation
-from dcmaes.strategies._rows import RowCodec
+from dcmaes.strategies._memory import MOST_EXCLUDED
+from dcmaes.strategies._rows import Evaluation, RowCodec
 
 
 def add(memory, x, value, violation=0.0, *, mean=None, count=1, is_again=False):

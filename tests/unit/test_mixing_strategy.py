@@ -1,11 +1,9 @@
 """Single steps of the `mixing` strategy, and what is told to it from elsewhere."""
 
-import copy
-
 import numpy as np
 import pytest
-
 from alone import Alone
+
 import dcmaes as dc
 from dcmaes.space import CATEGORY
 from dcmaes.strategies import Evaluations, Mixing
@@ -44,7 +42,7 @@ def told(x, *values):
 
 def joined(state, found):
     """Return the state with these points, known from elsewhere, in the lowest floor."""
-    memory = copy.deepcopy(strategy.memory(state))
+    memory = strategy.memory(state).copy()
     memory.tell(found)
     return strategy._keep(Mixing().join(state, len(found), memory), memory)
 
@@ -211,7 +209,7 @@ def test_only_what_it_was_told_is_passed_over():
     """Points that others evaluated are drawn, and told for nothing."""
     state = strategy.update(start(), told(start().x, 5.0))
     first = ask(state)[0]
-    elsewhere = copy.deepcopy(strategy.memory(state))
+    elsewhere = strategy.memory(state).copy()
     elsewhere.tell(told(first, 7.0))
     rng = np.random.default_rng(0)
     np.testing.assert_array_equal(Mixing().sample(state, 1, rng, elsewhere)[0], first)

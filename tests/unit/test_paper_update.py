@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-
 from alone import Alone
+
 from dcmaes import Binary, Integer, Space
 from dcmaes.strategies import Evaluations, Paper
 from dcmaes.strategies.paper._constants import constants, default_population_size

@@ -1,5 +1,7 @@
 """Sets of places as spans equal plain sets."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,4 +15,4 @@ def test_spans_equal_a_set(places):
         spans = with_place(spans, place)
     expected = {place for place in places if place >= 0}
     assert {place for place in range(-1, 32) if holds(spans, place)} == expected
-    assert all(one[1] < other[0] for one, other in zip(spans, spans[1:], strict=False))
+    assert all(one[1] < other[0] for one, other in pairwise(spans))

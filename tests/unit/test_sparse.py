@@ -5,9 +5,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from alone import Alone
 from sparse_functions import points, random_function, told
 
-from alone import Alone
 from dcmaes import problems
 from dcmaes.models import SparseQuadratic, _selection, annealed, sparse_quadratic
 from dcmaes.models._contrasts import contrasts

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from alone import Alone
 from sparse_functions import points, random_function, told
 
-from alone import Alone
 from dcmaes import problems
 from dcmaes.models import sparse_quadratic_by_differences
 from dcmaes.models._interacting import single_changes

@@ -110,9 +110,7 @@ class History(Sequence[Record]):
     def __iter__(self) -> Iterator[Record]:
         for first in range(0, self._n, _BLOCK):
             stop = min(first + _BLOCK, self._n)
-            for i, point in enumerate(
-                self._space.decode_many(self._memory.points(first, stop)), start=first
-            ):
+            for i, point in enumerate(self._space.decode_many(self._memory.points(first, stop)), start=first):
                 yield self._record(i, point)
 
     def __repr__(self) -> str:

@@ -22,7 +22,7 @@ from dcmaes.run._stopping import N_ALIKE, PASSING, Stop, StopReason, are_alike
 from dcmaes.run._trial import Measurement, Outstanding, Reading, Trial, freeze, read
 from dcmaes.space import Space
 from dcmaes.strategies import Evaluations, Memory, Rank, Strategy
-from dcmaes.strategies._memory import Evaluation
+from dcmaes.strategies._rows import Evaluation
 
 _WANTED_TRIALS = "a Trial that ask returned, or several of them"
 
@@ -129,10 +129,7 @@ class Run:
         out = self.take_back(trial_id)
         if out.is_again:
             self.search.flush()  # what was told before is learned from as it was then
-        place = self.remember(
-            *(trial_id, out.row, reading),
-            *(out.restart, seconds, told_at, out.is_again),
-        )
+        place = self.remember(trial_id, out.row, reading, out.restart, seconds, told_at, out.is_again)
         self.n_told += 1
         if not math.isnan(seconds):
             self.objective_time += seconds
@@ -212,7 +209,11 @@ class Run:
         """Return violation and value of an evaluation (of its point, if repeats are averaged)."""
         if index is None:
             return Rank(math.inf, math.nan)
-        return self.memory.evaluation(index).mean if self.repeats is None else self.repeats.mean(self._key(index))
+        return (
+            self.memory.evaluation(index).mean
+            if self.repeats is None
+            else self.repeats.mean(self._key(index))
+        )
 
     def noise(self) -> Noise | None:
         """Return how noisy the objective is, if repeats are averaged."""
@@ -238,24 +239,24 @@ class Run:
             (row,) = self.memory.codec.rows(x[np.newaxis])
             candidate = Candidate(row, self.memory.codec.key(row), self.space.decode(x))
             violation = self.constraints.violation(candidate.point)
-            value, place = math.nan, -1
+            known, place = math.nan, -1
             if reading is not None:
-                value, violation = self.settings.sign * reading.value, violation + reading.violation
-                total = reading._replace(violation=violation)
-                place = self.remember(self.next_id, row, total, is_given=True)
+                known, violation = self.settings.sign * reading.value, violation + reading.violation
+                told = reading._replace(violation=violation)
+                place = self.remember(self.next_id, row, told, is_given=True)
                 self.next_id += 1
             elif violation > 0.0:
                 self.memory.exclude(candidate.key, violation)
                 self.memory.add_excluded(row, violation)
             else:
                 self.queue.append(candidate)
-            values.append(value)
+            values.append(known)
             violations.append(violation)
             places.append(place)
         self.start_violations = violations
         x = np.array([start.x for start in self.starts]).reshape(-1, self.space.dimension)
-        value, violation = np.array(values, dtype=np.float64), np.array(violations, dtype=np.float64)
-        return Evaluations(x, value, violation, row=np.array(places, dtype=np.int64))
+        value, total = np.array(values, dtype=np.float64), np.array(violations, dtype=np.float64)
+        return Evaluations(x, value, total, row=np.array(places, dtype=np.int64))
 
     def _ask_queued(self, n: int) -> list[Trial]:
         """Hand out up to `n` starting points."""

@@ -21,8 +21,8 @@ class _Told(NamedTuple):
     value: float
     violation: float
     is_repeat: bool
-    count: int
-    row: int
+    n_averaged: int
+    place: int
 
 
 class Search:
@@ -70,7 +70,7 @@ class Search:
         """Tell the strategy of the evaluation at this place in the memory."""
         evaluation = self.memory.evaluation(place)
         violation, value = evaluation.mean
-        self._tell(_Told(self.memory.row(place), value, violation, False, evaluation.count, place))
+        self._tell(_Told(self.memory.row(place), value, violation, False, evaluation.n_averaged, place))
 
     def learn_for_free(self, row: bytes, value: float, violation: float, place: int, is_repeat: bool) -> None:
         """Tell the strategy what a point that it drew is worth, known or excluded: that cost nothing."""

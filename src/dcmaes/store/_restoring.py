@@ -172,10 +172,8 @@ def _read_memory(run: Run, reader: Reader, until: int) -> None:
     """Add what was told, up to event `until`."""
     for trial, row in reader.told(until):
         reading = measurement_of(row).reading
-        run.remember(
-            *(row.trial, trial.point, reading),
-            *(trial.restart, row.seconds, row.told_at, bool(trial.is_again)),
-        )
+        is_again = bool(trial.is_again)
+        run.remember(row.trial, trial.point, reading, trial.restart, row.seconds, row.told_at, is_again)
 
 
 def _apply_snapshot(run: Run, data: dict[str, Any]) -> None:

@@ -32,6 +32,7 @@ class Rank(NamedTuple):
 
 
 WORST = Rank(np.inf, np.inf)
+_COLUMNS = ("x", "value", "violation", "is_repeat", "count", "row")
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,7 @@ class Evaluations:
         >>> len(Evaluations(np.zeros((3, 1)), np.zeros(3), np.zeros(3)).take(slice(2)))
         2
         """
-        columns = (self.x, self.value, self.violation, self.is_repeat, self.count, self.row)
-        return Evaluations(*(column[rows] for column in columns))
+        return Evaluations(*(getattr(self, name)[rows] for name in _COLUMNS))
 
     def fresh(self) -> Evaluations:
         """Return those that are no repeats.
@@ -119,5 +119,4 @@ class Evaluations:
         >>> len(Evaluations.join(Evaluations.empty(3), Evaluations.empty(3)))
         0
         """
-        names = ("x", "value", "violation", "is_repeat", "count", "row")
-        return Evaluations(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        return Evaluations(*(np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS))

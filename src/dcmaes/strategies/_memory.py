@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-import struct
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,67 +14,12 @@ from numpy.typing import NDArray
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.space import Sites
 from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
-from dcmaes.strategies._rows import RowCodec
+from dcmaes.strategies._rows import RECORD, Evaluation, RowCodec, gathered
 
 # Points excluded by constraints whose coordinates are kept: the last ones that a strategy drew.
 MOST_EXCLUDED = 4000
 # Differences of values at one point that are not told apart from larger ones, whose squares would overflow.
 _LARGEST_STEP = 1e140
-
-
-class Evaluation(NamedTuple):
-    """One evaluation as the memory keeps it.
-
-    Attributes
-    ----------
-    id : int
-        Number of the trial.
-    value, violation : float
-        What the objective gave, the value to be minimized; NaN and infinite for a failure.
-    restart : int
-        How often the search had been restarted when the point was asked for.
-    seconds, told_at : float
-        How long it took, NaN if not known, and when it was told, in seconds from the start of the run.
-    is_given : bool
-        Whether it came with the starting points and cost nothing.
-    is_again : bool
-        Whether a known point was evaluated again to make sure of its value.
-    mean : Rank
-        Mean violation and value of all evaluations of the point so far, if repeats are averaged; otherwise
-        those of this one.
-    count : int
-        How many evaluations that mean is of.
-    """
-
-    id: int
-    value: float
-    violation: float
-    restart: int
-    seconds: float
-    told_at: float
-    is_given: bool
-    is_again: bool
-    mean: Rank
-    count: int
-
-
-_PACK = struct.Struct("<qddidd??ddiq")
-_RECORD = np.dtype(
-    [
-        ("id", "<i8"),
-        ("value", "<f8"),
-        ("violation", "<f8"),
-        ("restart", "<i4"),
-        ("seconds", "<f8"),
-        ("told_at", "<f8"),
-        ("is_given", "?"),
-        ("is_again", "?"),
-        ("mean_violation", "<f8"),
-        ("mean_value", "<f8"),
-        ("count", "<i4"),
-        ("previous", "<i8"),
-    ]
-)
 
 
 class _Excluded(NamedTuple):
@@ -158,9 +103,8 @@ class Memory:
         if previous >= 0:
             self._latest[first] = place
             self._compare(evaluation, self.evaluation(previous))
-        *plain, mean, count = evaluation
         self._rows += row
-        self._records += _PACK.pack(*plain, *mean, count, previous)
+        self._records += evaluation.packed(previous)
         self._n += 1
         if reason is not None:
             self._reasons[place] = reason
@@ -169,7 +113,7 @@ class Memory:
             self.n_failures += not evaluation.is_given
         elif self.best is None or rank < self._best_rank:
             self.best, self._best_rank = place, rank
-        self.has_violations |= 0.0 < mean[0] < math.inf
+        self.has_violations |= 0.0 < evaluation.mean.violation < math.inf
         return place
 
     def tell(self, told: Evaluations) -> Evaluations:
@@ -192,8 +136,7 @@ class Memory:
             mean = Rank(violation, value)
             one = Evaluation(self._n, value, violation, 0, math.nan, 0.0, False, False, mean, count)
             places.append(self.append(row, key, one))
-        row = np.array(places, dtype=np.int64)
-        return Evaluations(told.x, told.value, told.violation, told.is_repeat, told.count, row)
+        return replace(told, row=np.array(places, dtype=np.int64))
 
     def exclude(self, key: bytes, violation: float) -> None:
         """Remember that constraints exclude a point; in an infinite space it will not come again."""
@@ -222,7 +165,7 @@ class Memory:
 
     def _compare(self, one: Evaluation, before: Evaluation) -> None:
         """Learn from another value at the same point how noisy values are."""
-        n, n_before = one.count, before.count
+        n, n_before = one.n_averaged, before.n_averaged
         if not (n > n_before and one.mean.violation <= 0.0 and before.mean.violation <= 0.0):
             return
         step = one.mean.value / 2 - before.mean.value / 2
@@ -300,8 +243,7 @@ class Memory:
 
     def evaluation(self, place: int) -> Evaluation:
         """Return one evaluation."""
-        *plain, violation, value, count, _ = _PACK.unpack_from(self._records, place * _PACK.size)
-        return Evaluation(*plain, Rank(violation, value), count)
+        return Evaluation.unpacked(self._records, place)
 
     def reason(self, place: int) -> str | None:
         """Return why an evaluation failed, or None."""
@@ -325,11 +267,11 @@ class Memory:
     def column(self, name: str, n: int | None = None) -> NDArray[Any]:
         """Return a column of the first `n` evaluations (all by default), shape (n,)."""
         stop = self._n if n is None else n
-        return np.frombuffer(self._records[: stop * _PACK.size], _RECORD)[name].copy()
+        return np.frombuffer(self._records[: stop * RECORD.itemsize], RECORD)[name].copy()
 
     def evaluations(self, places: IntArray) -> Evaluations:
         """Return the evaluations at some places, in that order, repeats averaged as far as they were then."""
-        points = self.codec.split(_gathered(self._rows, self.codec.row_size, places)).astype(np.float64)
+        points = self.codec.split(gathered(self._rows, self.codec.row_size, places)).astype(np.float64)
         records = self._records_at(places)
         value, violation = records["mean_value"].copy(), records["mean_violation"].copy()
         count = records["count"].astype(np.int64)
@@ -396,6 +338,22 @@ class Memory:
         now._draws = self._draws[-MOST_EXCLUDED:]
         return now
 
+    def copy(self) -> Memory:
+        """Return a memory of the same, which grows by itself.
+
+        >>> from dcmaes.space import Space
+        >>> memory = Memory(Space.binary(2).sites)
+        >>> other = memory.copy()
+        >>> told = other.tell(Evaluations(np.eye(2), np.zeros(2), np.zeros(2)))
+        >>> len(memory), len(other)
+        (0, 2)
+        """
+        other = copy.copy(self)
+        own = ("_rows", "_records", "_reasons", "_first", "_latest", "_out", "_n_out", "_draws", "excluded")
+        for name in own:
+            setattr(other, name, copy.copy(getattr(self, name)))
+        return other
+
     def _recall(self, most: int) -> Evaluations:
         draws = self._draws[-MOST_EXCLUDED:] if self._n_draws else []
         if self._n + self._n_draws <= most:
@@ -414,8 +372,10 @@ class Memory:
             return places
         records = self._records_at(places)
         if not self.is_noisy:
-            return places[~records["is_again"]]
-        return np.setdiff1d(places, records["previous"])
+            counting: IntArray = places[~records["is_again"]]
+            return counting
+        latest: IntArray = np.setdiff1d(places, records["previous"])
+        return latest
 
     def _ranked(self, places: IntArray) -> IntArray:
         """Return places ordered by rank."""
@@ -423,7 +383,7 @@ class Memory:
         return places[np.lexsort((records["mean_value"], records["mean_violation"]))]
 
     def _records_at(self, places: IntArray) -> NDArray[Any]:
-        return np.frombuffer(_gathered(self._records, _PACK.size, places), _RECORD)
+        return np.frombuffer(gathered(self._records, RECORD.itemsize, places), RECORD)
 
     def _with_draws(self, places: IntArray, draws: list[_Excluded]) -> Evaluations:
         """Return evaluations and excluded points in the order in which they were told."""
@@ -436,16 +396,3 @@ class Memory:
         # A point excluded after n evaluations comes before evaluation n.
         moment = np.concatenate([places, [draw.n_before - 0.5 for draw in draws]])
         return joined.take(np.argsort(moment, kind="stable"))
-
-
-def _gathered(buffer: bytearray, size: int, places: IntArray) -> bytes:
-    """Return items of a size from a buffer, copied by runs of places that follow each other.
-
-    A view of the buffer would keep it from growing, also in another thread.
-    """
-    if len(places) == 0:
-        return b""
-    starts = np.flatnonzero(np.diff(places, prepend=places[0] - 2) != 1)
-    first = places[starts] * size
-    last = (places[np.append(starts[1:], len(places)) - 1] + 1) * size
-    return b"".join(buffer[a:b] for a, b in zip(first.tolist(), last.tolist(), strict=True))

@@ -88,10 +88,9 @@ class Strategy(Protocol[State]):
     """A way to propose points of a space and to learn from their values.
 
     A strategy object holds only options and never changes; everything learned is in the state, a frozen
-    dataclass that each update replaces. Evaluations are in the memory, which belongs to the run and is the same
-    for all: a strategy reads it, and keeps none of them in its state. Randomness comes from the generator
-    passed in, so that the same seed and the same results told in the same order give the same points, bit for
-    bit.
+    dataclass that each update replaces. Evaluations are in the memory, which belongs to the run: a strategy
+    reads it, and keeps none of them in its state. Randomness comes from the generator passed in, so that the
+    same seed and the same results told in the same order give the same points, bit for bit.
     """
 
     @property
@@ -110,8 +109,8 @@ class Strategy(Protocol[State]):
     def update(self, state: State, told: Evaluations, memory: Memory) -> State:
         """Return the state after learning from `told`: any number of points, sampled or not.
 
-        Those that are no repeats are in the memory already. Points that were evaluated again only to make sure
-        of their value are in the memory alone.
+        Those that were evaluated are in the memory already. Points that were evaluated again only to make
+        sure of their value are in the memory alone.
         """
 
     def convergence(self, state: State, memory: Memory) -> str | None:

@@ -1,18 +1,85 @@
-"""Coded points as short byte strings: what is kept of every point, and by which it is recognised."""
+"""Points and evaluations as short byte strings: what is kept of them, and by which points are recognised."""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
 from hashlib import blake2b
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcmaes._validation import FloatArray
+from dcmaes._validation import FloatArray, IntArray
 from dcmaes.space import Sites
+from dcmaes.strategies._evaluations import Rank
 
 # Of this many bytes two different rows share a digest with a chance below 1e-26 in 10^6 rows.
 _KEY_SIZE = 16
+_PACK = struct.Struct("<qddidd??ddiq")
+RECORD = np.dtype(
+    [
+        ("id", "<i8"),
+        ("value", "<f8"),
+        ("violation", "<f8"),
+        ("restart", "<i4"),
+        ("seconds", "<f8"),
+        ("told_at", "<f8"),
+        ("is_given", "?"),
+        ("is_again", "?"),
+        ("mean_violation", "<f8"),
+        ("mean_value", "<f8"),
+        ("count", "<i4"),
+        ("previous", "<i8"),
+    ]
+)
+
+
+class Evaluation(NamedTuple):
+    """One evaluation as the memory keeps it.
+
+    Attributes
+    ----------
+    id : int
+        Number of the trial.
+    value, violation : float
+        What the objective gave, the value to be minimized; NaN and infinite for a failure.
+    restart : int
+        How often the search had been restarted when the point was asked for.
+    seconds, told_at : float
+        How long it took, NaN if not known, and when it was told, in seconds from the start of the run.
+    is_given : bool
+        Whether it came with the starting points and cost nothing.
+    is_again : bool
+        Whether a known point was evaluated again to make sure of its value.
+    mean : Rank
+        Mean violation and value of all evaluations of the point so far, if repeats are averaged; otherwise
+        those of this one.
+    n_averaged : int
+        How many evaluations that mean is of.
+    """
+
+    id: int
+    value: float
+    violation: float
+    restart: int
+    seconds: float
+    told_at: float
+    is_given: bool
+    is_again: bool
+    mean: Rank
+    n_averaged: int
+
+    def packed(self, previous: int) -> bytes:
+        """Return the evaluation as one record, with the place of the one before of the same point, or -1."""
+        *plain, mean, n_averaged = self
+        return _PACK.pack(*plain, *mean, n_averaged, previous)
+
+    @classmethod
+    def unpacked(cls, records: bytearray, place: int) -> Evaluation:
+        """Return the evaluation at a place in records that follow each other."""
+        *plain, violation, value, n_averaged, _ = _PACK.unpack_from(records, place * _PACK.size)
+        return cls._make([*plain, Rank(violation, value), n_averaged])
 
 
 class RowCodec:
@@ -60,3 +127,16 @@ def _smallest_type(sites: Sites) -> np.dtype[np.generic]:
         if highest <= np.iinfo(kind).max:
             return np.dtype(kind)
     return np.dtype(np.int64)
+
+
+def gathered(buffer: bytearray, size: int, places: IntArray) -> bytes:
+    """Return items of a size from a buffer, copied by runs of places that follow each other.
+
+    A view of the buffer would keep it from growing, also in another thread.
+    """
+    if len(places) == 0:
+        return b""
+    starts = np.flatnonzero(np.diff(places, prepend=places[0] - 2) != 1)
+    first = places[starts] * size
+    last = (places[np.append(starts[1:], len(places)) - 1] + 1) * size
+    return b"".join(buffer[a:b] for a, b in zip(first.tolist(), last.tolist(), strict=True))

@@ -20,8 +20,8 @@ from dcmaes.strategies._spans import Spans, with_place
 from dcmaes.strategies.blocks import Blocks, BlocksState
 from dcmaes.strategies.cma import Cma, CmaState
 from dcmaes.strategies.ising import IsingSearch, IsingState
-from dcmaes.strategies.mixing import Mixing, MixingState
 from dcmaes.strategies.ising._constants import MEMORY
+from dcmaes.strategies.mixing import Mixing, MixingState
 from dcmaes.strategies.sparse import Sparse, SparseState, begin, is_collecting, next_look
 
 # Whose turn it is.
@@ -89,7 +89,7 @@ class AutoState:
         return is_collecting(self.model.sites)
 
     def has_spent_share(self, memory: Memory) -> bool:
-        """Tell whether the partner has spent its share; under noise, when turns cannot be judged, a small one."""
+        """Tell whether the partner has spent its share: a small one under noise, which hides improvements."""
         return self.spent[1] >= (SMALLEST_SHARE if memory.is_noisy else self.share) * self.spent[0]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import json
 from collections.abc import Iterator, Mapping
@@ -272,13 +271,13 @@ def _states(strategy: Strategy[Any], space: Space) -> Iterator[tuple[Any, Memory
     Each comes with a memory of its own.
     """
     state, memory = _start(strategy, space)
-    yield state, copy.deepcopy(memory)
+    yield state, memory.copy()
     rng = np.random.default_rng(7)
     for n_updates in range(13):
         state = _updated(strategy, state, strategy.batch_size(state), rng, memory)
         if n_updates == 0:
             state = _updated(strategy, state, 1, rng, memory)
-            yield state, copy.deepcopy(memory)
+            yield state, memory.copy()
     yield state, memory
 
 

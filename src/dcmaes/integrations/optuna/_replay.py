@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from optuna.trial import FrozenTrial
 from dcmaes._validation import FloatArray
 from dcmaes.integrations.optuna._parameters import ParameterSpace
 from dcmaes.integrations.optuna._trials import Ledger, observe
-from dcmaes.strategies import Evaluations, Strategy
+from dcmaes.strategies import Evaluations, Memory, Strategy
 
 # How many former states are kept: a trial that turns up late costs replaying from the last state before it.
 _N_CHECKPOINTS = 32
@@ -41,10 +42,11 @@ class _Checkpoint(NamedTuple):
 
 
 class _Known:
-    """What the strategy may ask while it samples."""
+    """Which points need not be tried: those pending, seen or lost."""
 
     def __init__(self, pending: FloatArray, seen: dict[bytes, int], lost: dict[bytes, int]) -> None:
         self.pending = pending
+        self.lost = lost
         self._sets = ({x.tobytes() for x in pending}, seen, lost)
 
     def contains(self, x: FloatArray) -> NDArray[np.bool_]:
@@ -94,8 +96,9 @@ class Replay:
         self._state_seed = state_seed
         self._sign = sign
         self._considers_pruned = considers_pruned
-        known = Evaluations(start, np.full(len(start), np.nan), np.zeros(len(start)))
-        first = strategy.init(space.sites, known, budget, self._rng(state_seed, _INIT))
+        # Of the rows that the last checkpoint has learned from.
+        self._memory = self._new_memory()
+        first = strategy.init(space.sites, self._memory, budget, self._rng(state_seed, _INIT))
         self._checkpoints: deque[_Checkpoint] = deque([_Checkpoint(0, first, 0)])
         self._origin = self._checkpoints[0]
         self._rows: list[_Row] = []
@@ -186,21 +189,13 @@ class Replay:
             rng = self._rng(draw_seed, _BATCH, self.n_learned, self._n_rounds)
             size = max(1, self._strategy.batch_size(self.state))
             # The first batch must not depend on which of its points are told already; later ones know them.
-            if self._n_rounds == 0:
-                batch = self._strategy.sample(self.state, size, rng, self._known_when_learned(known))
-            else:
-                batch = self._strategy.sample(self._state_with_rest(), size, rng, known)
+            state, memory = self._with_rest(known) if self._n_rounds else (self.state, self._memory.copy())
+            for i, row in enumerate(memory.codec.rows(known.pending)):
+                memory.hand_out(i, row, memory.codec.key(row))
+            batch = self._strategy.sample(state, size, rng, memory)
             self._n_rounds += 1
             self._batches.append(batch)
             yield batch
-
-    def _known_when_learned(self, known: _Known) -> _Known:
-        """Return what was known when the strategy last moved, and what is out now."""
-        rest = self._rows[self.n_learned :]
-        seen = dict(self._seen) if rest else self._seen
-        for row in rest:
-            _discard(seen, row.x.tobytes())
-        return _Known(known.pending, seen, {})
 
     def _look_around(self, number: int, known: _Known, draw_seed: Sequence[int]) -> FloatArray:
         """Change ever more parameters of the best point at random, until the point is a new one."""
@@ -216,9 +211,20 @@ class Replay:
                 return _as_row(fresh[0])
         return _as_row(changed[0])
 
-    def _state_with_rest(self) -> Any:
-        rest = self._rows[self.n_learned :]
-        return self._strategy.update(self.state, _evaluations(rest)) if rest else self.state
+    def _with_rest(self, known: _Known) -> tuple[Any, Memory]:
+        """Return state and memory after all rows, also those that make no whole portion."""
+        state, memory, rest = self.state, self._memory.copy(), self._rows[self.n_learned :]
+        if rest:
+            state = self._strategy.update(state, memory.tell(_evaluations(rest)), memory)
+        for x in known.lost:
+            (row,) = memory.codec.rows(np.frombuffer(x)[np.newaxis])
+            memory.excluded[memory.codec.key(row)] = math.inf
+        return state, memory
+
+    def _new_memory(self) -> Memory:
+        memory, n = Memory(self.space.sites), len(self._start)
+        memory.starts = Evaluations(self._start, np.full(n, np.nan), np.zeros(n))
+        return memory
 
     def _read(self, position: int, trial: FrozenTrial) -> None:
         handed_out = self._handed_out.pop(trial.number, None)
@@ -239,8 +245,9 @@ class Replay:
             portion = self._rows[n_rows : n_rows + size]
             if len(portion) < size:
                 return
-            state = self._strategy.update(state, _evaluations(portion))
-            if self._strategy.convergence(state) is not None:
+            told = self._memory.tell(_evaluations(portion))
+            state = self._strategy.update(state, told, self._memory)
+            if self._strategy.convergence(state, self._memory) is not None:
                 n_restarts += 1
                 state = self._restarted(state, n_restarts)
             self._move_to(_Checkpoint(n_rows + size, state, n_restarts))
@@ -255,7 +262,7 @@ class Replay:
         self._lost = {key: position for key, position in self._lost.items() if position > last}
 
     def _restarted(self, state: Any, n_restarts: int) -> Any:
-        fresh = self._strategy.restart(state, self._rng(self._state_seed, _RESTART, n_restarts))
+        fresh = self._strategy.restart(state, self._rng(self._state_seed, _RESTART, n_restarts), self._memory)
         # A study goes on for as long as its user likes: without restarts of its own, the search begins anew.
         return self._origin.state if fresh is None else fresh
 
@@ -272,6 +279,9 @@ class Replay:
             self._checkpoints.pop()
         if not self._checkpoints:
             self._checkpoints.append(self._origin)
+        self._memory = self._new_memory()
+        if self.n_learned:
+            self._memory.tell(_evaluations(self._rows[: self.n_learned]))
 
     @staticmethod
     def _rng(seed: Sequence[int], *spawn_key: int) -> np.random.Generator:

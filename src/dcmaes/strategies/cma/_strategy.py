@@ -84,7 +84,9 @@ class Cma:
         """Return the first state: wide in the middle of the space, or narrower around the best start."""
         layout = Layout(sites)
         size = self.population_size or default_population_size(layout.n_sites)
-        distribution = first_distribution(layout, memory.starts, self.step_size, size, is_full=self._is_full(layout))
+        distribution = first_distribution(
+            layout, memory.starts, self.step_size, size, is_full=self._is_full(layout)
+        )
         return CmaState(
             distribution=distribution,
             paths=no_paths(distribution),

@@ -91,7 +91,7 @@ class IsingState:
         return PATIENCE + PATIENCE_BY_FEATURE * self.feature_map.n_features
 
     def given(self, memory: Memory) -> Posterior:
-        """Return the state with the evaluations that its model is of; computed once while they are the same."""
+        """Return the state with the evaluations that its model is of: the same object while they are."""
         told, known = memory.recall(MEMORY), self.__dict__.get("_given")
         if known is None or known.memory is not told:
             learned = {part.name: getattr(self, part.name) for part in fields(IsingState)}

@@ -147,7 +147,9 @@ class Paper:
             x[:, state.free] = rounded % state.sites.n_states[state.free]  # (A1)
         return x
 
-    def update(self, state: PaperState | LawState, told: Evaluations, memory: Memory) -> PaperState | LawState:
+    def update(
+        self, state: PaperState | LawState, told: Evaluations, memory: Memory
+    ) -> PaperState | LawState:
         """Return the state after as many generations as the results now told complete."""
         waiting = Evaluations.join(state.waiting, told)
         size = state.population_size
@@ -172,7 +174,9 @@ class Paper:
             f"less than {self.tolerance:g}"
         )
 
-    def restart(self, state: PaperState | LawState, rng: np.random.Generator, memory: Memory) -> PaperState | LawState | None:
+    def restart(
+        self, state: PaperState | LawState, rng: np.random.Generator, memory: Memory
+    ) -> PaperState | LawState | None:
         """Return None: the paper has no restarts."""
         return None
 
