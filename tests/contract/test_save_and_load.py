@@ -133,7 +133,7 @@ def test_an_own_strategy_must_be_passed_again(tmp_path):
 
 
 def test_options_of_a_strategy_are_kept(tmp_path):
-    dc.Optimizer(dc.Space.binary(9), budget=10, strategy=RandomSearch(3)).save(tmp_path / "run")
+    dc.Optimizer(dc.Space.binary(64), budget=10, strategy=RandomSearch(3)).save(tmp_path / "run")
     assert len(dc.Optimizer.load(tmp_path / "run").ask()) == 3
     with pytest.raises(ValueError, match="strategy differs"):
         dc.Optimizer.load(tmp_path / "run", strategy=RandomSearch(4))

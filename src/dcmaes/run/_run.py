@@ -129,40 +129,39 @@ class Run:
         out = self.take_back(trial_id)
         if out.is_again:
             self.search.flush()  # what was told before is learned from as it was then
-        place = self.remember(trial_id, out.row, reading, out.restart, seconds, told_at, out.is_again)
+        evaluation = self.evaluation(trial_id, out.key, reading, out.restart, seconds, told_at, out.is_again)
+        place = self.memory.append(out.row, out.key, evaluation, reading.reason)
         self.n_told += 1
         if not math.isnan(seconds):
             self.objective_time += seconds
         if not out.is_again:
-            self.search.learn(place)
+            self.search.learn(out.row, evaluation, place)
         if reading.violation == math.inf:
             self._check_failure(trial_id, reading)
-        violation, value = self.memory.evaluation(place).mean
+        violation, value = evaluation.mean
         self._check_stop(value, violation, self._margin(out.key))
 
-    def remember(
+    def evaluation(
         self,
         trial_id: int,
-        row: bytes,
+        key: bytes,
         reading: Reading,
         restart: int = 0,
         seconds: float = math.nan,
         told_at: float = 0.0,
         is_again: bool = False,
         is_given: bool = False,
-    ) -> int:
-        """Add an evaluation, in the user's sign, to the memory, and return its place there."""
-        key = self.memory.codec.key(row)
+    ) -> Evaluation:
+        """Return what the memory is to keep of a reading, which counts for the mean of its point from now on."""
         value, violation = self.settings.sign * reading.value, reading.violation
         mean, count = Rank(violation, value), 1
         if self.repeats is not None:
             if violation < math.inf:
                 self.repeats.add(key, len(self.memory), value, violation)
             mean, count = self.repeats.mean(key), self.repeats.count(key)
-        evaluation = Evaluation(
+        return Evaluation(
             trial_id, value, violation, restart, seconds, told_at, is_given, is_again, mean, count
         )
-        return self.memory.append(row, key, evaluation, reading.reason)
 
     def hand_out(self, out: Outstanding) -> None:
         """Remember that a trial is pending."""
@@ -243,7 +242,8 @@ class Run:
             if reading is not None:
                 known, violation = self.settings.sign * reading.value, violation + reading.violation
                 told = reading._replace(violation=violation)
-                place = self.remember(self.next_id, row, told, is_given=True)
+                evaluation = self.evaluation(self.next_id, candidate.key, told, is_given=True)
+                place = self.memory.append(row, candidate.key, evaluation, told.reason)
                 self.next_id += 1
             elif violation > 0.0:
                 self.memory.exclude(candidate.key, violation)

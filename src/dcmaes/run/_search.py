@@ -12,6 +12,7 @@ import numpy as np
 from dcmaes._threads import single_thread
 from dcmaes._validation import FloatArray
 from dcmaes.strategies import Evaluations, Memory, Strategy
+from dcmaes.strategies._rows import Evaluation
 
 
 class _Told(NamedTuple):
@@ -66,11 +67,10 @@ class Search:
             )
         return x
 
-    def learn(self, place: int) -> None:
-        """Tell the strategy of the evaluation at this place in the memory."""
-        evaluation = self.memory.evaluation(place)
+    def learn(self, row: bytes, evaluation: Evaluation, place: int) -> None:
+        """Tell the strategy of an evaluation, which is at this place in the memory."""
         violation, value = evaluation.mean
-        self._tell(_Told(self.memory.row(place), value, violation, False, evaluation.n_averaged, place))
+        self._tell(_Told(row, value, violation, False, evaluation.n_averaged, place))
 
     def learn_for_free(self, row: bytes, value: float, violation: float, place: int, is_repeat: bool) -> None:
         """Tell the strategy what a point that it drew is worth, known or excluded: that cost nothing."""

@@ -171,9 +171,9 @@ def versions() -> dict[str, str]:
 def _read_memory(run: Run, reader: Reader, until: int) -> None:
     """Add what was told, up to event `until`."""
     for trial, row in reader.told(until):
-        reading = measurement_of(row).reading
-        is_again = bool(trial.is_again)
-        run.remember(row.trial, trial.point, reading, trial.restart, row.seconds, row.told_at, is_again)
+        key, reading = run.memory.codec.key(trial.point), measurement_of(row).reading
+        told = (trial.restart, row.seconds, row.told_at, bool(trial.is_again))
+        run.memory.append(trial.point, key, run.evaluation(row.trial, key, reading, *told), row.reason)
 
 
 def _apply_snapshot(run: Run, data: dict[str, Any]) -> None:
