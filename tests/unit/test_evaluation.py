@@ -212,11 +212,11 @@ def test_progress_writes_lines_and_the_message(capsys):
 def test_an_exception_is_sent_back_as_it_is_where_it_can_be(monkeypatch):
     # Dask, if some test has loaded it, teaches pickle to send the exceptions that there are at that time.
     monkeypatch.delitem(copyreg.dispatch_table, Unsendable, raising=False)
-    measurement = unpack(measure_remotely(lambda x: 1 / x, 0))
-    assert type(measurement.reading.error) is ZeroDivisionError
-    assert "lambda x: 1 / x" in measurement.reading.traceback
-    assert measurement.seconds >= 0.0
-    reading = unpack(measure_remotely(fail_on_odd, np.array([1]))).reading
+    reading = unpack(measure_remotely(lambda x: 1 / x, 0))
+    assert type(reading.error) is ZeroDivisionError
+    assert "lambda x: 1 / x" in reading.traceback
+    assert reading.seconds >= 0.0
+    reading = unpack(measure_remotely(fail_on_odd, np.array([1])))
     assert type(reading.error) is RuntimeError
     assert str(reading.error) == "Unsendable: odd: 1"
 

@@ -28,7 +28,7 @@ from dcmaes.optimizer._measurement import (
     measure_remotely,
     unpack,
 )
-from dcmaes.run._trial import Measurement, Trial, describe
+from dcmaes.run._trial import Reading, Trial, describe
 
 # How often to look which evaluations have begun, if they have a time limit, in seconds.
 _LOOK = 0.1
@@ -84,10 +84,10 @@ class ExecutorEvaluator:
         # Others do not say when an evaluation leaves their queue, so its time counts from when it entered.
         self._says_running = isinstance(self._executor, (ThreadPoolExecutor, ProcessPoolExecutor))
         self._waiting: deque[Trial] = deque()
-        self._running: dict[Future[Measurement], Trial] = {}
-        self._begun: dict[Future[Measurement], float] = {}
-        self._hanging: list[Future[Measurement]] = []
-        self._finished: list[tuple[Trial, Measurement]] = []
+        self._running: dict[Future[Reading], Trial] = {}
+        self._begun: dict[Future[Reading], float] = {}
+        self._hanging: list[Future[Reading]] = []
+        self._finished: list[tuple[Trial, Reading]] = []
 
     @property
     def n_running(self) -> int:
@@ -105,7 +105,7 @@ class ExecutorEvaluator:
         self._waiting.append(trial)
         self._start()
 
-    def collect(self) -> list[tuple[Trial, Measurement]]:
+    def collect(self) -> list[tuple[Trial, Reading]]:
         """Wait for the first evaluations to end, one way or the other."""
         while not self._finished:
             with self._interrupts.allowed():
@@ -142,12 +142,12 @@ class ExecutorEvaluator:
         if self._waiting and not (self._running or self._finished):
             raise RuntimeError(ALL_HANG.format(self.n_slots))
 
-    def _send(self, trial: Trial) -> Future[Measurement]:
+    def _send(self, trial: Trial) -> Future[Reading]:
         argument = argument_of(self._objective, trial)
         token = f"{self._token}-{trial.id}-{self._losses[trial.id]}"
         return self._executor.submit(measure_remotely, self._objective, argument, token)
 
-    def _receive(self, future: Future[Measurement]) -> list[tuple[Trial, Measurement]]:
+    def _receive(self, future: Future[Reading]) -> list[tuple[Trial, Reading]]:
         """Return what came back, or nothing if it was lost and is submitted again."""
         trial = self._running.pop(future)
         self._begun.pop(future, None)
@@ -181,7 +181,7 @@ class ExecutorEvaluator:
         left = min((begun + self._timeout - now for begun in self._begun.values()), default=_LOOK)
         return max(0.0, left if len(self._begun) == len(self._running) else min(left, _LOOK))
 
-    def _give_up_late(self) -> list[tuple[Trial, Measurement]]:
+    def _give_up_late(self) -> list[tuple[Trial, Reading]]:
         """Give up evaluations that took too long; their workers are busy until they return."""
         if self._timeout is None:
             return []

@@ -17,7 +17,7 @@ from dcmaes.optimizer._progress import show_progress
 from dcmaes.run._result import Result
 from dcmaes.run._run import Run
 from dcmaes.run._stopping import StopReason
-from dcmaes.run._trial import Measurement, Trial, describe
+from dcmaes.run._trial import Reading, Trial, describe
 
 
 class EvaluationError(RuntimeError):
@@ -166,7 +166,7 @@ class _Loop:
         self._evaluator = evaluator
         self._batch_size = batch_size
         # What was out when an earlier sitting ended comes first, unless its result has come already.
-        self._round: dict[Trial, Measurement] = optimizer._kept()
+        self._round: dict[Trial, Reading] = optimizer._kept()
         self._asked = deque(trial for trial in optimizer.pending if trial not in self._round)
 
     def run(self) -> None:
@@ -184,8 +184,8 @@ class _Loop:
                 self._begin_round(self._batch_size)
             if evaluator.n_running == 0:
                 return
-            for trial, measurement in evaluator.collect():
-                self._take(trial, measurement)
+            for trial, reading in evaluator.collect():
+                self._take(trial, reading)
 
     def _keep_busy(self) -> None:
         """Submit until no worker is free; one at a time, ask for what the strategy waits for."""
@@ -204,13 +204,13 @@ class _Loop:
             self._evaluator.submit(trial)
         self._asked.clear()
 
-    def _take(self, trial: Trial, measurement: Measurement) -> None:
+    def _take(self, trial: Trial, reading: Reading) -> None:
         """Tell the result of a trial; in a round, keep it until all of the round can be told in order."""
         if self._batch_size is None:
-            self._optimizer._tell_measured(trial, measurement)
+            self._optimizer._tell_measured(trial, reading)
         else:
-            self._optimizer._keep(trial, measurement)
-            self._round[trial] = measurement
+            self._optimizer._keep(trial, reading)
+            self._round[trial] = reading
 
     def _tell_round(self) -> None:
         """Tell what has come; if the round goes on in another sitting, nothing before its turn."""

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from dcmaes.optimizer._interrupts import Interrupts
-from dcmaes.run._trial import Measurement, Trial, failure, read, thaw
+from dcmaes.run._trial import Reading, Trial, failure, read, thaw
 
 Objective = Callable[[Any], Any]
 # Called when an evaluation came to nothing and is begun again: with the trial, why, and the worker if known.
@@ -24,10 +24,10 @@ N_LOSSES = 1
 ALL_HANG = "all {} workers of the executor have exceeded evaluation_timeout and still hang"
 
 
-def measure(objective: Objective, argument: Any) -> Measurement:
+def measure(objective: Objective, argument: Any) -> Reading:
     """Call the objective; an exception is a reading like any other, only KeyboardInterrupt passes.
 
-    >>> measure(lambda x: 1 / x, 0).reading.reason
+    >>> measure(lambda x: 1 / x, 0).reason
     'ZeroDivisionError: division by zero'
     """
     started_at, begun = time.time(), time.perf_counter()
@@ -37,36 +37,34 @@ def measure(objective: Objective, argument: Any) -> Measurement:
     except (Exception, SystemExit) as error:  # a training script may well call sys.exit
         told = error
     seconds = time.perf_counter() - begun
-    return Measurement(read(told), seconds, name_worker(), started_at)
+    return read(told)._replace(seconds=seconds, worker=name_worker(), started_at=started_at)
 
 
-def measure_remotely(objective: Objective, argument: Any, token: object = None) -> Measurement:
+def measure_remotely(objective: Objective, argument: Any, token: object = None) -> Reading:
     """Do the same in a worker, for `unpack`: an exception travels in bytes, since not all can be rebuilt.
 
     The token makes a call different from all others: Dask answers equal calls from its memory.
     """
-    measurement = measure(objective, argument)
-    reading = measurement.reading
+    reading = measure(objective, argument)
     if reading.error is None:
-        return measurement
+        return reading
     try:
         packed = pickle.dumps(reading.error)
     except Exception:  # it can hold anything
         packed = b""
-    return measurement._replace(reading=reading._replace(error=_Packed(packed)))
+    return reading._replace(error=_Packed(packed))
 
 
-def unpack(measurement: Measurement) -> Measurement:
+def unpack(reading: Reading) -> Reading:
     """Return what a worker measured; the exception is described if it cannot be rebuilt here."""
-    reading = measurement.reading
     if not isinstance(reading.error, _Packed):
-        return measurement
+        return reading
     error: Any = None
     with contextlib.suppress(Exception):
         error = pickle.loads(reading.error.args[0])  # noqa: S301 - pickled by a worker of ours
     if not isinstance(error, BaseException):
         error = RuntimeError(reading.reason)
-    return measurement._replace(reading=reading._replace(error=error))
+    return reading._replace(error=error)
 
 
 class _Packed(Exception):
@@ -85,10 +83,10 @@ def name_worker() -> str:
     return process if thread is threading.main_thread() else f"{process}:{thread.name}"
 
 
-def failed(reason: str, worker: str | None = None, started_at: float = math.nan) -> Measurement:
-    """Return the measurement of an evaluation that never came to an end."""
+def failed(reason: str, worker: str | None = None, started_at: float = math.nan) -> Reading:
+    """Return the reading of an evaluation that never came to an end."""
     seconds = time.time() - started_at
-    return Measurement(failure(reason), seconds, worker, started_at)
+    return failure(reason)._replace(seconds=seconds, worker=worker, started_at=started_at)
 
 
 class Evaluator(Protocol):
@@ -112,7 +110,7 @@ class Evaluator(Protocol):
     def submit(self, trial: Trial) -> None:
         """Take on a trial, at once or when there is a free worker."""
 
-    def collect(self) -> list[tuple[Trial, Measurement]]:
+    def collect(self) -> list[tuple[Trial, Reading]]:
         """Wait for evaluations and return their results."""
 
     def cancel(self) -> None:
@@ -146,7 +144,7 @@ class InlineEvaluator:
         """Put a trial in the queue."""
         self._trials.append(trial)
 
-    def collect(self) -> list[tuple[Trial, Measurement]]:
+    def collect(self) -> list[tuple[Trial, Reading]]:
         """Evaluate the next trial."""
         trial = self._trials.popleft()
         with self._interrupts.allowed():

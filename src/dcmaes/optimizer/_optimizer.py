@@ -21,7 +21,7 @@ from dcmaes.run._result import Result, result_of
 from dcmaes.run._run import Run
 from dcmaes.run._settings import LIMITS, Settings, choose_seed
 from dcmaes.run._stopping import StopReason
-from dcmaes.run._trial import Measurement, Trial
+from dcmaes.run._trial import Reading, Trial
 from dcmaes.space import Space
 from dcmaes.store._reader import Reader
 from dcmaes.store._restoring import arguments_of, rebuild
@@ -313,18 +313,18 @@ class Optimizer:
             if kind is None:  # otherwise there is an error already, perhaps this one
                 raise
 
-    def _tell_measured(self, trial: Trial, measurement: Measurement) -> None:
+    def _tell_measured(self, trial: Trial, reading: Reading) -> None:
         """Tell what an evaluator found."""
         with self._lock:
-            self._record({trial.id: measurement})
+            self._record({trial.id: reading})
 
-    def _keep(self, trial: Trial, measurement: Measurement) -> None:
+    def _keep(self, trial: Trial, reading: Reading) -> None:
         """Write what an evaluator found to the store, if there is one, to be told later."""
         with self._lock:
             if self._store is not None:
-                self._store.keep(trial.id, measurement)
+                self._store.keep(trial.id, reading)
 
-    def _kept(self) -> dict[Trial, Measurement]:
+    def _kept(self) -> dict[Trial, Reading]:
         """Return what was kept in the store and never told."""
         kept = {} if self._store is None else self._store.kept()
         return {trial: kept[trial.id] for trial in self.pending if trial.id in kept}
@@ -338,18 +338,18 @@ class Optimizer:
         self._log.lose(message)
         warnings.warn(message, RuntimeWarning, stacklevel=2)
 
-    def _record(self, told: Mapping[int, Measurement]) -> None:
+    def _record(self, told: Mapping[int, Reading]) -> None:
         """Write what was told to the store, then let it count."""
         told_at = self._run.elapsed
         with self._changing():
             if self._store is not None:
                 self._write_tell(told, told_at)
-            for trial_id, measurement in told.items():
-                self._run.record(trial_id, measurement, told_at)
+            for trial_id, reading in told.items():
+                self._run.record(trial_id, reading, told_at)
         self._log.tell(self._run, len(told))
         self._call_callbacks()
 
-    def _write_tell(self, told: Mapping[int, Measurement], told_at: float) -> None:
+    def _write_tell(self, told: Mapping[int, Reading], told_at: float) -> None:
         """Write what was told; if that cannot be, nothing has changed."""
         try:
             self._store.write_tell(told, told_at)  # type: ignore[union-attr]

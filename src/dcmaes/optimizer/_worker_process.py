@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from dcmaes.optimizer._measurement import Objective, measure_remotely, unpack
-from dcmaes.run._trial import Measurement, describe
+from dcmaes.run._trial import Reading, describe
 
 _IS_POSIX = os.name == "posix"
 # How often a worker looks whether the process that started it is still there, in seconds.
@@ -75,7 +75,7 @@ class WorkerProcess:
         with contextlib.suppress(OSError):  # a process that is gone says so when it is asked for the answer
             self.connection.send(argument)
 
-    def receive(self) -> Measurement:
+    def receive(self) -> Reading:
         """Return the answer; raise WorkerDied if there is none, KeyboardInterrupt if that is the answer."""
         try:
             if self.has_ended and not self.connection.poll():

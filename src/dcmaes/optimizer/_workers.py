@@ -18,7 +18,7 @@ from dcmaes.optimizer._measurement import (
     failed,
 )
 from dcmaes.optimizer._worker_process import WorkerDied, WorkerProcess
-from dcmaes.run._trial import Measurement, Trial, describe
+from dcmaes.run._trial import Reading, Trial, describe
 
 # How often to look whether workers are there, in seconds: the end of one is not always heard of.
 _LOOK = 1.0
@@ -69,7 +69,7 @@ class WorkersEvaluator:
         self._losses: Counter[int] = Counter()
         self._waiting: deque[Trial] = deque()
         self._busy: dict[WorkerProcess, _Job] = {}
-        self._finished: list[tuple[Trial, Measurement]] = []
+        self._finished: list[tuple[Trial, Reading]] = []
         self._idle = [WorkerProcess(self._pickled) for _ in range(n_workers)]
         try:
             with interrupts.allowed():
@@ -94,7 +94,7 @@ class WorkersEvaluator:
         self._waiting.append(trial)
         self._start()
 
-    def collect(self) -> list[tuple[Trial, Measurement]]:
+    def collect(self) -> list[tuple[Trial, Reading]]:
         """Wait for the first evaluations to end, one way or the other."""
         while not self._finished:
             first = min(job.deadline for job in self._busy.values())
@@ -128,11 +128,11 @@ class WorkersEvaluator:
             worker.send(argument_of(self._objective, trial))
             self._busy[worker] = _Job(trial, time.time(), time.monotonic() + self._timeout)
 
-    def _receive(self, worker: WorkerProcess) -> list[tuple[Trial, Measurement]]:
+    def _receive(self, worker: WorkerProcess) -> list[tuple[Trial, Reading]]:
         """Return what a worker answered, or nothing if it died and the trial is begun again."""
         trial, started_at, _ = self._busy.pop(worker)
         try:
-            measurement = worker.receive()
+            reading = worker.receive()
         except WorkerDied as death:
             self._replace(worker)
             self._losses[trial.id] += 1
@@ -145,9 +145,9 @@ class WorkersEvaluator:
             self._idle.append(worker)
             raise
         self._idle.append(worker)
-        return [(trial, measurement)]
+        return [(trial, reading)]
 
-    def _stop_late(self) -> list[tuple[Trial, Measurement]]:
+    def _stop_late(self) -> list[tuple[Trial, Reading]]:
         """Kill and replace the workers that took too long."""
         now = time.monotonic()
         stopped = []

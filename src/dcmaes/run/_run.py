@@ -19,7 +19,7 @@ from dcmaes.run._search import Search
 from dcmaes.run._settings import Settings
 from dcmaes.run._start import read_start
 from dcmaes.run._stopping import N_ALIKE, PASSING, Stop, StopReason, are_alike
-from dcmaes.run._trial import Measurement, Outstanding, Reading, Trial, freeze, read
+from dcmaes.run._trial import Outstanding, Reading, Trial, freeze, read
 from dcmaes.space import Space
 from dcmaes.strategies import Evaluations, Memory, Rank, Strategy
 from dcmaes.strategies._rows import Evaluation
@@ -109,31 +109,32 @@ class Run:
             self._give_up()
         return trials
 
-    def match(self, trials: Trial | Sequence[Trial], values: Any, seconds: Any) -> dict[int, Measurement]:
+    def match(self, trials: Trial | Sequence[Trial], values: Any, seconds: Any) -> dict[int, Reading]:
         """Return what is told of each trial, by its id, or raise before anything has changed."""
         if isinstance(trials, Trial):
             spent = math.nan if seconds is None else _check_seconds(seconds)
-            return {self._check_pending(trials): Measurement(read(values), spent)}
+            return {self._check_pending(trials): read(values)._replace(seconds=spent)}
         ids = [self._check_pending(trial) for trial in check_list("trials", trials, _WANTED_TRIALS)]
         if len(set(ids)) < len(ids):
             raise ValueError("trials must be different from each other, got one of them twice")
         readings = [read(value) for value in _as_list("values", values, len(ids))]
-        if seconds is None:
-            return dict(zip(ids, map(Measurement, readings), strict=True))
-        times = [_check_seconds(spent) for spent in _as_list("seconds", seconds, len(ids))]
-        return dict(zip(ids, map(Measurement, readings, times), strict=True))
+        if seconds is not None:
+            times = [_check_seconds(spent) for spent in _as_list("seconds", seconds, len(ids))]
+            readings = [
+                reading._replace(seconds=spent) for reading, spent in zip(readings, times, strict=True)
+            ]
+        return dict(zip(ids, readings, strict=True))
 
-    def record(self, trial_id: int, measurement: Measurement, told_at: float) -> None:
+    def record(self, trial_id: int, reading: Reading, told_at: float) -> None:
         """Record the result of one trial: the only place where evaluations enter a run."""
-        reading, seconds = measurement.reading, measurement.seconds
         out = self.take_back(trial_id)
         if out.is_again:
             self.search.flush()  # what was told before is learned from as it was then
-        evaluation = self.evaluation(trial_id, out.key, reading, out.restart, seconds, told_at, out.is_again)
+        evaluation = self.evaluation(trial_id, out.key, reading, out.restart, told_at, out.is_again)
         place = self.memory.append(out.row, out.key, evaluation, reading.reason)
         self.n_told += 1
-        if not math.isnan(seconds):
-            self.objective_time += seconds
+        if not math.isnan(reading.seconds):
+            self.objective_time += reading.seconds
         if not out.is_again:
             self.search.learn(out.row, evaluation, place)
         if reading.violation == math.inf:
@@ -147,12 +148,11 @@ class Run:
         key: bytes,
         reading: Reading,
         restart: int = 0,
-        seconds: float = math.nan,
         told_at: float = 0.0,
         is_again: bool = False,
         is_given: bool = False,
     ) -> Evaluation:
-        """Return what the memory is to keep of a reading, which counts for the mean of its point from now on."""
+        """Return what the memory is to keep of a reading; from now on it counts for the mean of its point."""
         value, violation = self.settings.sign * reading.value, reading.violation
         mean, count = Rank(violation, value), 1
         if self.repeats is not None:
@@ -160,7 +160,7 @@ class Run:
                 self.repeats.add(key, len(self.memory), value, violation)
             mean, count = self.repeats.mean(key), self.repeats.count(key)
         return Evaluation(
-            trial_id, value, violation, restart, seconds, told_at, is_given, is_again, mean, count
+            trial_id, value, violation, restart, reading.seconds, told_at, is_given, is_again, mean, count
         )
 
     def hand_out(self, out: Outstanding) -> None:

@@ -95,10 +95,20 @@ class Outcome:
 
 
 class Reading(NamedTuple):
-    """What was told of a trial, checked: in the user's sign.
+    """What was told of a trial, checked.
 
-    A failure has a reason, no value (NaN), an infinite violation, and the exception if there was one, with
-    its traceback as text.
+    Attributes
+    ----------
+    value, violation : float
+        In the user's sign; NaN and infinite for a failure.
+    reason, error, traceback : str, exception, str, or None
+        Why it failed, the exception if there was one, and its traceback as text.
+    seconds : float
+        How long it took; NaN if that is not known.
+    worker : str or None
+        Who evaluated it.
+    started_at : float
+        When, in seconds since 1970; NaN if that is not known.
     """
 
     value: float
@@ -106,24 +116,6 @@ class Reading(NamedTuple):
     reason: str | None = None
     error: BaseException | None = None
     traceback: str | None = None
-
-
-class Measurement(NamedTuple):
-    """The result of calling the objective.
-
-    Attributes
-    ----------
-    reading : Reading
-        What it returned.
-    seconds : float
-        How long it took; NaN if that is not known.
-    worker : str or None
-        Who called it.
-    started_at : float
-        When, in seconds since 1970; NaN if that is not known.
-    """
-
-    reading: Reading
     seconds: float = math.nan
     worker: str | None = None
     started_at: float = math.nan
@@ -151,8 +143,8 @@ def read(told: Any) -> Reading:
 
     Zero has one sign only, as in a store.
 
-    >>> read(np.float32(0.5))
-    Reading(value=0.5, violation=0.0, reason=None, error=None, traceback=None)
+    >>> read(np.float32(0.5))[:3]
+    (0.5, 0.0, None)
     >>> read("0.5").reason
     "no number: the string '0.5'"
     """

@@ -18,7 +18,7 @@ from dcmaes.run._proposals import Candidate
 from dcmaes.run._run import Run
 from dcmaes.run._settings import Settings
 from dcmaes.run._stopping import PASSING, Stop, StopReason
-from dcmaes.run._trial import Measurement, Outcome, Outstanding, Reading, Trial, failure, freeze
+from dcmaes.run._trial import Outcome, Outstanding, Reading, Trial, failure, freeze
 from dcmaes.space import Space
 from dcmaes.store._codec import dumps, loads
 from dcmaes.store._reader import Reader
@@ -118,7 +118,7 @@ def restore(run: Run, reader: Reader, snapshot: Snapshot | None, *, is_exact: bo
     is_same = is_exact
     for event in reader.events(after):
         if isinstance(event, EvaluationRow):
-            run.record(event.trial, measurement_of(event), event.told_at)
+            run.record(event.trial, reading_of(event), event.told_at)
             run.time_before = event.told_at
             continue
         rows = reader.trials(event.first_trial, event.n_trials)
@@ -153,10 +153,10 @@ def take_snapshot(run: Run) -> bytes:
     return dumps(state)
 
 
-def measurement_of(row: EvaluationRow) -> Measurement:
+def reading_of(row: EvaluationRow) -> Reading:
     """Return what came of a trial."""
-    reading = Reading(row.value, row.violation, row.reason, None, row.traceback)
-    return Measurement(reading, row.seconds, row.worker, row.started_at)
+    _, value, violation, reason, traceback, seconds, _, worker, started_at = row
+    return Reading(value, violation, reason, None, traceback, seconds, worker, started_at)
 
 
 def versions() -> dict[str, str]:
@@ -171,8 +171,8 @@ def versions() -> dict[str, str]:
 def _read_memory(run: Run, reader: Reader, until: int) -> None:
     """Add what was told, up to event `until`."""
     for trial, row in reader.told(until):
-        key, reading = run.memory.codec.key(trial.point), measurement_of(row).reading
-        told = (trial.restart, row.seconds, row.told_at, bool(trial.is_again))
+        key, reading = run.memory.codec.key(trial.point), reading_of(row)
+        told = (trial.restart, row.told_at, bool(trial.is_again))
         run.memory.append(trial.point, key, run.evaluation(row.trial, key, reading, *told), row.reason)
 
 

@@ -16,12 +16,12 @@ from typing import Any
 from dcmaes._validation import ArgumentError
 from dcmaes.run._run import Run
 from dcmaes.run._settings import LIMITS, Settings
-from dcmaes.run._trial import Measurement, Outstanding, Reading, Trial
+from dcmaes.run._trial import Outstanding, Reading, Trial
 from dcmaes.space import Space
 from dcmaes.store._journal import Journal
 from dcmaes.store._lock import is_held
 from dcmaes.store._reader import Reader
-from dcmaes.store._restoring import measurement_of, restore, take_snapshot, versions
+from dcmaes.store._restoring import reading_of, restore, take_snapshot, versions
 from dcmaes.store._rows import EvaluationRow, LossRow, TrialRow
 from dcmaes.store._schema import StoreError, intelligible, sync_folder
 from dcmaes.strategies import Strategy, is_registered
@@ -87,17 +87,17 @@ class RunStore:
         self.journal.write_ask(n, rows, take_snapshot(run))
         self._snapshot_cost, self._work_at_snapshot = time.perf_counter() - begun, own_time
 
-    def write_tell(self, told: Mapping[int, Measurement], told_at: float) -> None:
+    def write_tell(self, told: Mapping[int, Reading], told_at: float) -> None:
         """Write what is about to be recorded of trials, by their ids."""
         self.journal.write_tell([_evaluation_row(*item, told_at) for item in told.items()])
 
-    def keep(self, trial_id: int, measurement: Measurement) -> None:
+    def keep(self, trial_id: int, reading: Reading) -> None:
         """Write a result that is to be told later."""
-        self.journal.keep(_evaluation_row(trial_id, measurement, math.nan))
+        self.journal.keep(_evaluation_row(trial_id, reading, math.nan))
 
-    def kept(self) -> dict[int, Measurement]:
+    def kept(self) -> dict[int, Reading]:
         """Return the results that were kept and never told, by number of the trial."""
-        return {number: measurement_of(row) for number, row in self.journal.reader.kept().items()}
+        return {number: reading_of(row) for number, row in self.journal.reader.kept().items()}
 
     def write_loss(self, trial: Trial, reason: str, worker: str | None) -> None:
         """Write that an evaluation came to nothing and is made again."""
@@ -225,10 +225,9 @@ def _strategy_to_dict(strategy: Strategy[Any]) -> dict[str, Any]:
     return {"name": strategy.name, "options": options}
 
 
-def _evaluation_row(trial_id: int, measurement: Measurement, told_at: float) -> EvaluationRow:
-    reading, seconds, worker, started_at = measurement
-    result = (reading.value, reading.violation, reading.reason, reading.traceback)
-    return EvaluationRow(trial_id, *result, seconds, told_at, worker, started_at)
+def _evaluation_row(trial_id: int, reading: Reading, told_at: float) -> EvaluationRow:
+    value, violation, reason, _, traceback, seconds, worker, started_at = reading
+    return EvaluationRow(trial_id, value, violation, reason, traceback, seconds, told_at, worker, started_at)
 
 
 def _compare(reader: Reader, run: Run) -> None:

@@ -15,7 +15,7 @@ from dcmaes._validation import ArgumentError
 
 # "dcma" in ASCII: says in the header of the database whose it is.
 APPLICATION_ID = 0x64636D61
-VERSION = 7
+VERSION = 8
 # How long a reader or writer waits for another one's transaction.
 _PATIENCE = 10.0
 _SMALLEST = 512
