@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from alone import Alone
 
 import dcmaes as dc
-from dcmaes.strategies import Evaluations, Paper
+from dcmaes.strategies import Evaluations, Memory, Paper
 
 SEEDS = range(6)
 
@@ -35,7 +36,7 @@ def test_erratum_12_a_mean_on_the_lattice_repeats_before_the_search_is_over():
 
 def test_erratum_12_the_rule_fires_while_the_law_is_still_wide():
     # The two best points of the first generation have the old mean as their weighted mean: sigma is still 2.
-    strategy = Paper(population_size=4, step_size=2.0)
+    strategy = Alone(Paper(population_size=4, step_size=2.0))
     space = dc.Space.integers(2, 0, 10)
     start = Evaluations(np.array([[5.0, 5.0]]), np.array([1.0]), np.zeros(1))
     state = strategy.init(space.sites, start, 100, np.random.default_rng(0))
@@ -51,9 +52,9 @@ def test_erratum_12_the_rule_fires_while_the_law_is_still_wide():
 def test_erratum_9_the_cap_makes_wide_ranges_slow():
     # From the middle of 0..10,000 the deviation of a step is at most 50, the optimum 4,900 away.
     space = dc.Space.integers(2, 0, 10_000)
-    state = Paper().init(space.sites, Evaluations.empty(2), 100, np.random.default_rng(0))
+    state = Paper().init(space.sites, Memory(space.sites), 100, np.random.default_rng(0))
     assert state.step_size == 50.0
-    summary = Paper().summary(state)
+    summary = Paper().summary(state, None)
     assert summary.deviation == pytest.approx([0.005, 0.005], rel=1e-3)
     result = run(space, sphere(np.array([100, 9_900])), seed=0)
     assert result.nfev > 400

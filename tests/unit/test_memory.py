@@ -152,15 +152,13 @@ class Plain:
 
     def recall(self, most):
         told = self.counting()
-        if len(self.told) <= most:
+        if len(told) <= most:
             return told
         best = sorted(told, key=lambda one: one[1:3])[: most // 4]
-        n = sum(one[3] >= 0 for one in self.told)
-        recent = [one for one in told if one[3] < 0 or one[3] >= n - most // 2][-(most // 2) :]
-        return [one for one in told if one in best or one in recent]
+        return [one for one in told if one in best or one in told[-(most // 2) :]]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(
     st.booleans(),
     st.lists(

@@ -193,9 +193,10 @@ class Memory:
 
     def contains(self, x: FloatArray) -> NDArray[np.bool_]:
         """Tell for each row of `x` whether it was evaluated, is pending, or is excluded."""
+        first, n, out, excluded = self._first, self._n, self._n_out, self.excluded
         keys = [self.codec.key(row) for row in self.codec.rows(np.atleast_2d(x))]
-        known = (self._place(key) is not None or key in self._n_out or key in self.excluded for key in keys)
-        return np.fromiter(known, dtype=np.bool_, count=len(keys))
+        known = [first.get(key, n) < n or key in out or key in excluded for key in keys]
+        return np.array(known, dtype=np.bool_)
 
     def is_out(self, key: bytes) -> bool:
         """Tell whether the point with this key is pending."""
@@ -203,11 +204,12 @@ class Memory:
 
     def find(self, x: FloatArray) -> int | None:
         """Return the place of the first evaluation of a coded point, shape (d,), or None."""
-        return self._place(self._key(x))
+        return self.find_key(self._key(x))
 
     def find_key(self, key: bytes) -> int | None:
         """Return the same for the point with this key."""
-        return self._place(key)
+        place = self._first.get(key)
+        return None if place is None or place >= self._n else place
 
     def rank(self, x: FloatArray) -> Rank | None:
         """Return violation and value of a point, shape (d,), when it was first evaluated; None if unknown.
@@ -215,7 +217,7 @@ class Memory:
         A point that constraints exclude has a violation and no value.
         """
         key = self._key(x)
-        place = self._place(key)
+        place = self.find_key(key)
         if place is not None:
             mean = self.evaluation(place).mean
             return Rank.of(mean.value, mean.violation)
@@ -224,10 +226,6 @@ class Memory:
 
     def _key(self, x: FloatArray) -> bytes:
         return self.codec.key(self.codec.rows(x[np.newaxis])[0])
-
-    def _place(self, key: bytes) -> int | None:
-        place = self._first.get(key)
-        return None if place is None or place >= self._n else place
 
     # What was evaluated.
 
@@ -355,14 +353,14 @@ class Memory:
         return other
 
     def _recall(self, most: int) -> Evaluations:
-        draws = self._draws[-MOST_EXCLUDED:] if self._n_draws else []
-        if self._n + self._n_draws <= most:
-            return self._with_draws(self._counting(), draws)
-        recent = self._counting(max(0, self._n - most // 2))
-        told = self._with_draws(np.union1d(self.leaders(most // 4), recent), draws)
-        best = told.order()[: most // 4]
-        is_kept = np.zeros(len(told), dtype=bool)
-        is_kept[best] = is_kept[max(0, len(told) - most // 2) :] = True
+        draws, half = self._draws[-MOST_EXCLUDED:], most // 2
+        is_all = len(self._latest) > 0 or self._n + self._n_draws <= most
+        places = self._counting(0 if is_all else max(0, self._n - half))
+        if is_all and len(places) + self._n_draws <= most:
+            return self._with_draws(places, draws)
+        told = self._with_draws(np.union1d(self.leaders(most // 4), places[-half:]), draws)
+        is_kept = np.arange(len(told)) >= len(told) - half
+        is_kept[told.order()[: most // 4]] = True
         return told.take(np.flatnonzero(is_kept))
 
     def _counting(self, start: int = 0) -> IntArray:
