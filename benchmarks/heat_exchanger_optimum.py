@@ -9,7 +9,7 @@ import itertools
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from dcmaes.problems._design import DIAMETERS, MATERIALS, PASSES, yearly_cost
+from dcmaes.problems._engineering import DIAMETERS, MATERIALS, PASSES, yearly_cost
 
 tubes, baffles = (axis.ravel() for axis in np.meshgrid(np.arange(10, 201), np.arange(1, 21), indexing="ij"))
 lengths = np.linspace(0.5, 6.0, 45)

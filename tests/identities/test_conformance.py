@@ -186,6 +186,14 @@ def test_bad_data_are_named(family, data, weights, message):
         family.fit(points, weights)
 
 
+def test_arrays_of_a_law_are_read_only(family):
+    law = family.law(0)
+    found = {name: getattr(law, name) for name in dir(law) if not name.startswith("_")}
+    arrays = {name: value for name, value in found.items() if isinstance(value, np.ndarray)}
+    assert "parameters" in arrays
+    assert [name for name, value in arrays.items() if value.flags.writeable] == []
+
+
 @pytest.mark.parametrize("shift", [0.5, -1000, 1000])
 def test_points_that_are_no_states_have_no_score(family, shift):
     law = family.law(0)
@@ -199,3 +207,8 @@ def test_every_public_family_is_in_the_suite(families):
     assert {law for law in classes if issubclass(law, ParametricLaw)} == {
         type(family.law(0)) for family in families.values()
     }
+
+
+def test_the_representation_names_the_family(family):
+    law = family.law(0)
+    assert type(law).__name__ in repr(law)

@@ -13,7 +13,7 @@ from dcmaes.distributions import (
 )
 from dcmaes.distributions._annealing import anneal
 from dcmaes.distributions._elimination import Elimination, log_marginal_weights, plan_elimination
-from dcmaes.distributions._exponential_family import normalise
+from dcmaes.distributions._table import normalise
 
 
 def _sparse(seed, trials, extra):

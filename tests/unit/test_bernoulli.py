@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dcmaes.distributions import BivariateBernoulli, Ising, MultivariateBernoulli
+from dcmaes.distributions import BivariateBernoulli, Ising, LatticeTable, MultivariateBernoulli
 
 canonical = MultivariateBernoulli.from_canonical
 PAIR = {"p00": 0.1, "p10": 0.3, "p01": 0.2, "p11": 0.4}
@@ -220,3 +220,20 @@ def test_repr_tells_the_law():
     assert repr(law) == "BivariateBernoulli(p00=0.25, p10=0.25, p01=0.5, p11=0.0)"
     assert repr(MultivariateBernoulli([0.25, 0.75])) == "MultivariateBernoulli([0.25, 0.75])"
     assert repr(MultivariateBernoulli(_table(4))) == "<MultivariateBernoulli of 4 variables>"
+
+
+@pytest.mark.parametrize(
+    ("family", "shape", "message"),
+    [
+        (MultivariateBernoulli, (3, 2), r"frequencies must have shape \(2, \.\.\., 2\), .* got \(3, 2\)"),
+        (BivariateBernoulli, (2, 2, 2), r"table of frequencies must have shape \(2, 2\), got \(2, 2, 2\)"),
+        (
+            LatticeTable,
+            (2, 1),
+            r"table of frequencies must have an axis .* got shape \(2, 1\)",
+        ),
+    ],
+)
+def test_fits_refuse_shapes_that_are_not_of_the_family(family, shape, message):
+    with pytest.raises(ValueError, match=message):
+        family.fit([[0, 1], [1, 1]], shape=shape)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dcmaes.models import certain_pairs
-from dcmaes.models._certainty import _statistics
+from dcmaes.models._certainty import _standardised
 from dcmaes.space import Binary, Categorical, Float, Integer, Space
 
 ALL_KINDS = Space(
@@ -38,7 +38,7 @@ def test_the_statistic_is_an_estimate_in_its_standard_errors():
         # White's variance of the same estimate, a weighted sum of the targets.
         weight = without @ psi / (psi @ without @ psi)
         error = np.sqrt(max(1 / (psi @ without @ psi), weight**2 @ errors**2))
-        assert _statistics(psi[:, None], inverse, targets, variance)[0] == pytest.approx(
+        assert _standardised(psi[:, None], inverse, targets, variance)[0] == pytest.approx(
             abs(estimate) / error
         )
 

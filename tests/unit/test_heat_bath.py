@@ -83,7 +83,13 @@ def test_frozen_chains(states, expected):
 
 def test_runs_too_short_to_tell_say_nan():
     exponent = Exponent(np.ones(2, dtype=np.int64), np.zeros(2), np.zeros((2, 2)))
-    run = run_heat_bath(exponent, 3, HeatBathSettings(4, burn_in=1), np.random.default_rng(0))
+    run = run_heat_bath(
+        exponent,
+        3,
+        HeatBathSettings(4, burn_in=1),
+        np.random.default_rng(0),
+        np.zeros((exponent.trials.size, 4)),
+    )
     assert np.isnan(run.r_hat).all()
 
 
@@ -92,7 +98,9 @@ def test_draws_are_taken_after_burn_in_and_at_every_thinning():
     assert settings.n_sweeps(4) == 16
     monitor = MixingMonitor(0, 16)
     exponent = Exponent(np.ones(3, dtype=np.int64), np.zeros(3), np.zeros((3, 3)))
-    kept = [s.copy() for s in simulate(exponent, 4, settings, np.random.default_rng(0), monitor)]
+    start, rng = np.zeros((exponent.trials.size, settings.n_chains)), np.random.default_rng(0)
+    kept = [s.copy() for s in simulate(exponent, 4, settings, rng, monitor, start)]
     every = HeatBathSettings(n_chains=2, burn_in=1, thinning=1)
-    path = [s.copy() for s in simulate(exponent, 16, every, np.random.default_rng(0), MixingMonitor(0, 16))]
+    start, rng = np.zeros_like(start), np.random.default_rng(0)
+    path = [s.copy() for s in simulate(exponent, 16, every, rng, MixingMonitor(0, 16), start)]
     np.testing.assert_array_equal(kept, [path[6], path[9], path[12], path[15]])

@@ -111,7 +111,7 @@ def test_correlations_beyond_bethe_are_reported():
         (_binary([0.0] + [0.5] * 30), r"mean\[0\] is 0: variable 0 is constant"),
         (
             ([0.5, 0.5], [[0.25, 0.1], [0.0, 0.25]]),
-            r"covariance must be symmetric, but entry \(0, 1\)",
+            r"covariance must be symmetric, got 0.1 at \(0, 1\) and 0.0 at \(1, 0\)",
         ),
         (([0.5, 0.5], [[0.25, 0.0], [0.0, 0.3]]), r"covariance\[1, 1\] is 0.3, .* = 0.25 .*ddof=0"),
         (

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dcmaes.distributions import Ising
+from dcmaes.distributions import Ising, LatticeGaussian
 
 
 def _law(dimension, seed=0, scale=1.0):
@@ -204,3 +204,28 @@ def test_sizes_of_simulations(size):
     assert set(np.unique(run.samples)) <= {0, 1}
     assert _law(22, scale=0.1).sample(None, np.random.default_rng(0)).shape == (22,)
     assert _law(22, scale=0.1).sample((2, 3), np.random.default_rng(0)).shape == (2, 3, 22)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Ising.fit([[0, 1], [1, 1]], trials=2), r"trials must be 1 for \{0,1\} variables, got 2"),
+        (
+            lambda: Ising.fit([[0, 2], [1, 1]]),
+            r"data must hold whole numbers from 0 to 1 for variable 1",
+        ),
+        (
+            lambda: _law(2).kl(LatticeGaussian([1, 2], [0.0, 0.0], np.zeros((2, 2)))),
+            r"other must have \(2, 2\) states, got \(2, 3\)",
+        ),
+        (lambda: _law(2).log_likelihood([[[0, 1]]]), r"data must have shape \(n, 2\), got \(1, 1, 2\)"),
+    ],
+)
+def test_what_does_not_go_with_the_lattice_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_fits_take_the_trials_that_are_implied():
+    data = _law(2).sample(200, np.random.default_rng(0))
+    assert Ising.fit(data, trials=1) == Ising.fit(data)

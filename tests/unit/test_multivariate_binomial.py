@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dcmaes.distributions import Ising, MultivariateBernoulli, MultivariateBinomial
-from dcmaes.distributions._bivariate_normal import joint_bounds
+from dcmaes.distributions._feasibility import frechet_bounds
 
 RNG = np.random.default_rng(0)
 PAIR = MultivariateBernoulli([[0.4, 0.1], [0.2, 0.3]])
@@ -55,7 +55,7 @@ def feasible_moments(k, seed, strength):
     rng = np.random.default_rng(seed)
     trials = rng.integers(1, 12, k)
     p = rng.uniform(0.05, 0.95, k)
-    lower, upper = (bound - np.outer(p, p) for bound in joint_bounds(p[:, None], p))
+    lower, upper = frechet_bounds(p)
     u = rng.uniform(-strength, strength, (k, k))
     u = np.triu(u, 1) + np.triu(u, 1).T
     covariance = np.minimum.outer(trials, trials) * np.where(u > 0, u * upper, -u * lower)
@@ -200,3 +200,11 @@ def test_repeated_draws_with_the_same_seed_are_the_same():
     law = MultivariateBinomial([2, 5], Ising([0.1, -0.2], [[0, 0.4], [0.4, 0]]))
     first, second = (law.sample(20, np.random.default_rng(7)) for _ in range(2))
     np.testing.assert_array_equal(first, second)
+
+
+def test_marginals_are_again_sums_of_draws():
+    law = MultivariateBinomial([2, 3, 1], random_table(3, 5))
+    kept = law.marginal([2, 0])
+    assert isinstance(kept, MultivariateBinomial)
+    np.testing.assert_array_equal(kept.trials, [1, 2])
+    np.testing.assert_allclose(kept.probabilities, law.probabilities.sum(axis=1).T, atol=1e-15)

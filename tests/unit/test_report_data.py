@@ -19,8 +19,8 @@ from dcmaes.report import (
     marginals_data,
     timeline_data,
 )
-from dcmaes.report._labels import axis_position, axis_ticks, number_text, state_labels
-from dcmaes.report._payload import payload
+from dcmaes.report._drawing import axis_position, axis_ticks, number_text, state_labels
+from dcmaes.report._page import payload
 from dcmaes.report._run import read_run
 
 

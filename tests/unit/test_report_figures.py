@@ -64,13 +64,17 @@ def result(request):
 
 @pytest.fixture(autouse=True)
 def _close_figures():
+    plt.close("all")  # those of doctests in the same process
     yield
     plt.close("all")
 
 
 @pytest.mark.parametrize("plot", ON_AXES.values(), ids=ON_AXES)
-def test_plots_of_every_run_are_drawn(plot, result):
-    plot(result).figure.canvas.draw()
+def test_plots_of_every_run_are_drawn_in_a_new_figure_or_say_why_there_is_nothing(plot, result):
+    ax = plot(result)
+    ax.figure.canvas.draw()
+    assert plt.get_fignums() == [ax.figure.number]
+    assert ax.has_data() or ax.get_xlabel()
 
 
 @pytest.mark.parametrize("plot", ON_AXES.values(), ids=ON_AXES)

@@ -17,7 +17,7 @@ from dcmaes.distributions._heat_bath import redraw
 from dcmaes.distributions._quadratic import Exponent
 
 GROUPS = 16  # independent populations, whose scatter gives the standard error
-_KEPT = 0.8  # share of the population that the next degree leaves effective
+_EFFECTIVE_SHARE = 0.8  # share of the population that the next degree leaves effective
 _MAX_STEPS = 1000
 
 
@@ -41,21 +41,23 @@ def anneal(
     """
     n_groups = min(GROUPS, n_chains)
     group = np.arange(n_chains) % n_groups
-    pull = exponent.quadratic - np.diag(exponent.quadratic.diagonal())
+    coupling = exponent.quadratic - np.diag(exponent.quadratic.diagonal())
     centre = exponent.trials / 2.0  # feels no well more than another
-    independent = Exponent(exponent.trials, exponent.linear + pull @ centre, exponent.quadratic - pull)
+    independent = Exponent(
+        exponent.trials, exponent.linear + coupling @ centre, exponent.quadratic - coupling
+    )
     states, start = _sample_independent(independent, n_chains, rng)
     log_means = np.full(n_groups, start)
     degree = 0.0
     for _ in range(_MAX_STEPS):
-        gain = 0.5 * ((pull @ states) * states).sum(axis=0) - (pull @ centre) @ states
+        gain = 0.5 * ((coupling @ states) * states).sum(axis=0) - (coupling @ centre) @ states
         step = _next_step(gain, 1.0 - degree)
         degree = 1.0 if step >= 1.0 - degree else degree + step
         states = _resample(states, step * gain, group, log_means, rng)  # (Y9)
         at = Exponent(
             exponent.trials,
-            exponent.linear + (1.0 - degree) * (pull @ centre),
-            exponent.quadratic - (1.0 - degree) * pull,
+            exponent.linear + (1.0 - degree) * (coupling @ centre),
+            exponent.quadratic - (1.0 - degree) * coupling,
         )
         for _ in range(n_sweeps):
             redraw(states, at, rng)
@@ -79,19 +81,19 @@ def _sample_independent(exponent: Exponent, n: int, rng: np.random.Generator) ->
 
 
 def _next_step(gain: FloatArray, rest: float) -> float:
-    """Return how far to go so that the share `_KEPT` of the population stays effective."""
+    """Return how far to go so that the share `_EFFECTIVE_SHARE` of the population stays effective."""
 
     def effective(step: float) -> float:
         weights = special.softmax(step * gain)
         return float(1.0 / (weights @ weights) / gain.size)
 
-    if effective(rest) >= _KEPT:
+    if effective(rest) >= _EFFECTIVE_SHARE:
         return rest
-    low, high = 0.0, rest
-    for _ in range(50):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if effective(middle) >= _KEPT else (low, middle)
-    return max(low, 1e-6)
+    from scipy import optimize
+
+    return max(
+        float(optimize.brentq(lambda step: effective(step) - _EFFECTIVE_SHARE, 0.0, rest, rtol=1e-12)), 1e-6
+    )
 
 
 def _resample(
@@ -108,7 +110,7 @@ def _resample(
         own = log_weights[members]
         log_means[number] += float(special.logsumexp(own)) - np.log(members.size)
         # Systematic resampling: one uniform number for all members, the least scatter.
-        levels = (rng.random() + np.arange(members.size)) / members.size
-        places = np.searchsorted(np.cumsum(special.softmax(own)), levels)
+        quantiles = (rng.random() + np.arange(members.size)) / members.size
+        places = np.searchsorted(np.cumsum(special.softmax(own)), quantiles)
         chosen[members] = members[np.minimum(places, members.size - 1)]
     return states[:, chosen]

@@ -1,19 +1,23 @@
-"""Bernoulli vectors: laws on {0,1}^k given by the table of their 2^k probabilities."""
+"""Bernoulli vectors: laws on {0,1}^k by the table of their 2^k probabilities, and the paper's pair."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dcmaes._validation import FloatArray, check_array, check_integer, check_number, readonly
-from dcmaes.distributions._lattice_table import MAX_CELLS, LatticeTable, frequencies
-from dcmaes.distributions._states import check_indices, check_points
-from dcmaes.distributions._subsets import difference_subsets, sum_subsets, sum_supersets
-from dcmaes.distributions._table import check_pmf
+from dcmaes.distributions._lattice_law import MAX_CELLS, LatticeTable
+from dcmaes.distributions._table import (
+    check_indices,
+    check_points,
+    difference_subsets,
+    sum_subsets,
+    sum_supersets,
+)
 
 _MAX_DIMENSION = MAX_CELLS.bit_length() - 1
 
@@ -49,14 +53,18 @@ class MultivariateBernoulli(LatticeTable):
     array([0.5714])
     >>> round(law.entropy(), 4), law.is_independent()
     (1.2799, False)
+    >>> MultivariateBernoulli.fit([[0, 1], [1, 1], [0, 0], [0, 1]]).probabilities.tolist()
+    [[0.25, 0.5], [0.0, 0.25]]
     """
 
-    def __init__(self, probabilities: ArrayLike) -> None:
-        table = check_pmf("probabilities", probabilities)
-        _check_table_shape("probabilities", table)
-        with np.errstate(divide="ignore"):
-            self._log_probabilities = readonly(np.log(table))
-        self.__dict__["probabilities"] = readonly(table)
+    @classmethod
+    def _check_shape(cls, name: str, shape: tuple[int, ...]) -> None:
+        if not shape or shape != (2,) * len(shape):
+            raise ValueError(f"{name} must have shape (2, ..., 2), one axis per variable, got {shape}")
+
+    @classmethod
+    def _shape_of(cls, points: FloatArray) -> tuple[int, ...]:
+        return (2,) * _check_dimension(points.shape[1])
 
     @classmethod
     def from_canonical(
@@ -89,32 +97,6 @@ class MultivariateBernoulli(LatticeTable):
         law.__dict__["canonical"] = readonly(table)
         return law
 
-    @classmethod
-    def fit(
-        cls, data: ArrayLike, weights: ArrayLike | None = None, *, shape: tuple[int, ...] | None = None
-    ) -> Self:
-        """Return the law of the observed frequencies, which is that of maximum likelihood.
-
-        Parameters
-        ----------
-        data : array_like of zeros and ones, shape (n, k)
-            Observations.
-        weights : array_like, shape (n,), optional
-            How often each counts; 1 by default.
-        shape : tuple of int, optional
-            Implied: two states for each variable.
-
-        Examples
-        --------
-        >>> MultivariateBernoulli.fit([[0, 1], [1, 1], [0, 0], [0, 1]]).probabilities.tolist()
-        [[0.25, 0.5], [0.0, 0.25]]
-        """
-        points = check_array("data", data, shape=(None, None))
-        binary = (2,) * _check_dimension(points.shape[1])
-        if shape is not None and tuple(shape) != binary:
-            raise ValueError(f"shape must be {binary} for {{0,1}} variables, got {shape}")
-        return cls(frequencies(points, weights, binary))
-
     @property
     def parameters(self) -> FloatArray:
         """Canonical parameters of the non-empty subsets, shape (2^k - 1,): `canonical` without its first."""
@@ -138,26 +120,127 @@ class MultivariateBernoulli(LatticeTable):
 
         Cell [0, ..., 0] belongs to no parameter and holds 0. Raises ValueError if a probability is zero.
         """
-        log_p = self._log_probabilities
-        if np.isneginf(log_p).any():
-            cell = tuple(int(i) for i in np.argwhere(np.isneginf(log_p))[0])
-            raise ValueError(f"canonical needs positive probabilities, but probabilities{list(cell)} is 0")
-        theta = difference_subsets(log_p)  # (B5)
-        theta[(0,) * log_p.ndim] = 0.0
-        return readonly(theta)
+        return readonly(_canonical(self._log_probabilities))
+
+
+class BivariateCanonical(NamedTuple):
+    """The canonical parameters of two {0,1} variables.
+
+    >>> BivariateCanonical(0.5, -0.5, 1.0).theta12
+    1.0
+    """
+
+    theta1: float
+    theta2: float
+    theta12: float
+
+
+class BivariateBernoulli(LatticeTable):
+    """The law of two possibly dependent {0,1} variables.
+
+    Parameters
+    ----------
+    p00, p10, p01, p11 : float
+        P(X1 = i, X2 = j) as `pij`; must sum to one. Zeros are allowed.
+
+    Examples
+    --------
+    >>> law = BivariateBernoulli(p00=0.1, p10=0.3, p01=0.2, p11=0.4)
+    >>> law.mean
+    array([0.7, 0.6])
+    >>> round(law.canonical.theta12, 4)
+    -0.4055
+    >>> round(float(law.covariance[0, 1]), 4), law.is_independent()
+    (-0.02, False)
+    >>> law.condition({1: 1}).mean.round(4)
+    array([0.6667])
+    >>> BivariateBernoulli.fit([[0, 1], [1, 1], [0, 0], [0, 1]])
+    BivariateBernoulli(p00=0.25, p10=0.0, p01=0.5, p11=0.25)
+    """
+
+    def __init__(self, p00: float, p10: float, p01: float, p11: float) -> None:
+        named = {"p00": p00, "p10": p10, "p01": p01, "p11": p11}
+        cells = {name: check_number(name, p, low=0.0, high=1.0) for name, p in named.items()}
+        self._keep([[cells["p00"], cells["p01"]], [cells["p10"], cells["p11"]]])  # (B1)
+
+    @classmethod
+    def _check_shape(cls, name: str, shape: tuple[int, ...]) -> None:
+        if shape != (2, 2):
+            raise ValueError(f"{name} must have shape (2, 2), got {shape}")
+
+    @classmethod
+    def _shape_of(cls, points: FloatArray) -> tuple[int, ...]:
+        return (2, 2)
+
+    @classmethod
+    def from_canonical(cls, theta1: float, theta2: float, theta12: float) -> Self:
+        """Build the law with log P(x) = theta1 x1 + theta2 x2 + theta12 x1 x2 - A.
+
+        Examples
+        --------
+        >>> law = BivariateBernoulli.from_canonical(0.0, 0.0, 1.0)
+        >>> round(law.p11 / law.p00, 6)
+        2.718282
+        """
+        named = {"theta1": theta1, "theta2": theta2, "theta12": theta12}
+        first, second, both = (check_number(name, theta) for name, theta in named.items())
+        law = cls._from_log_weights(sum_subsets(np.array([[0.0, second], [first, both]])))  # (B2)
+        law.__dict__["canonical"] = BivariateCanonical(first, second, both)
+        return law
 
     @property
-    def log_partition(self) -> float:
-        """The log partition function A = -log P(0, ..., 0); raises ValueError if that probability is zero."""
-        origin = float(self._log_probabilities[(0,) * self.dimension])
-        if np.isneginf(origin):
-            raise ValueError("log_partition needs a positive probability of the state of zeros, but it is 0")
-        return -origin  # (B3)
+    def parameters(self) -> FloatArray:
+        """The canonical parameters theta1, theta2, theta12, shape (3,)."""
+        return readonly(np.array(self.canonical))
+
+    def statistics(self, x: ArrayLike) -> FloatArray:
+        """Return x1, x2 and x1 x2 of points x, shape (..., 2), as (..., 3)."""
+        points = check_points("x", x, 2)
+        return np.concatenate([points, points.prod(axis=-1, keepdims=True)], axis=-1)
+
+    @property
+    def mean_statistics(self) -> FloatArray:
+        """Expectations of x1, x2 and x1 x2, shape (3,)."""
+        return readonly(np.append(self.mean, self.p11))
+
+    @cached_property
+    def canonical(self) -> BivariateCanonical:
+        """The canonical parameters (theta1, theta2, theta12); raises ValueError if a probability is zero."""
+        theta = _canonical(self._log_probabilities)
+        return BivariateCanonical(float(theta[1, 0]), float(theta[0, 1]), float(theta[1, 1]))
+
+    @property
+    def p00(self) -> float:
+        """P(X1 = 0, X2 = 0)."""
+        return float(self.probabilities[0, 0])
+
+    @property
+    def p10(self) -> float:
+        """P(X1 = 1, X2 = 0)."""
+        return float(self.probabilities[1, 0])
+
+    @property
+    def p01(self) -> float:
+        """P(X1 = 0, X2 = 1)."""
+        return float(self.probabilities[0, 1])
+
+    @property
+    def p11(self) -> float:
+        """P(X1 = 1, X2 = 1)."""
+        return float(self.probabilities[1, 1])
+
+    def __repr__(self) -> str:
+        return f"BivariateBernoulli(p00={self.p00!r}, p10={self.p10!r}, p01={self.p01!r}, p11={self.p11!r})"
 
 
-def _check_table_shape(name: str, table: np.ndarray[Any, Any]) -> None:
-    if table.ndim == 0 or table.shape != (2,) * table.ndim:
-        raise ValueError(f"{name} must have shape (2, ..., 2), one axis per variable, got {table.shape}")
+def _canonical(log_p: FloatArray) -> FloatArray:
+    """Return the canonical parameters of a table of log probabilities, in its shape."""
+    if np.isneginf(log_p).any():
+        cell = tuple(int(i) for i in np.argwhere(np.isneginf(log_p))[0])
+        raise ValueError(f"canonical needs positive probabilities, but probabilities{list(cell)} is 0")
+    theta = difference_subsets(log_p)  # (B5)
+    theta[(0,) * log_p.ndim] = 0.0
+    return theta
 
 
 def _check_dimension(dimension: int) -> int:
@@ -170,7 +253,7 @@ def _table_of_array(theta: ArrayLike, dimension: int | None) -> FloatArray:
         table = np.array(theta, dtype=np.float64)
     except (TypeError, ValueError):
         raise TypeError(f"theta must be an array of numbers or a mapping, got {theta!r}") from None
-    _check_table_shape("theta", table)
+    MultivariateBernoulli._check_shape("theta", table.shape)
     if dimension is not None and check_integer("dimension", dimension) != table.ndim:
         raise ValueError(f"theta must have dimension = {dimension} axes of length 2, got shape {table.shape}")
     table[(0,) * table.ndim] = 0.0

@@ -9,11 +9,23 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcmaes._validation import FloatArray, IntArray, check_generator, check_integer, check_number
+from dcmaes._validation import (
+    FloatArray,
+    IntArray,
+    check_array,
+    check_generator,
+    check_integer,
+    check_number,
+    readonly,
+)
 from dcmaes.distributions._law import check_weights
-from dcmaes.distributions._likelihood import maximise_likelihood
-from dcmaes.distributions._states import check_size
-from dcmaes.distributions._univariate import LARGEST_TRIALS, UnivariateLaw, binomial_table, check_counts
+from dcmaes.distributions._table import check_size, check_whole
+from dcmaes.distributions._univariate import (
+    LARGEST_TRIALS,
+    UnivariateLaw,
+    binomial_table,
+    maximise_likelihood,
+)
 
 _LARGEST_CENTER = 2.0**52  # beyond it a float has no fraction left to round
 _LARGEST_WRAP = 2**26  # states of a table: half a gigabyte
@@ -126,7 +138,7 @@ class CenteredBinomial(UnivariateLaw):
     @property
     def parameters(self) -> FloatArray:
         """The asked variance and the centre, shape (2,)."""
-        return np.array([self._trials * self._p * (1 - self._p), self._center])
+        return readonly(np.array([self._trials * self._p * (1 - self._p), self._center]))
 
     def score(self, x: ArrayLike) -> FloatArray:
         """Return the gradient of the log probability of `x` in `parameters`, shape (..., 2).
@@ -200,7 +212,7 @@ class CenteredBinomial(UnivariateLaw):
         >>> again.parameters.round(4)
         array([3.  , 2.25])
         """
-        values = check_counts(data)
+        values = check_whole("data", check_array("data", data, shape=(None,)))
         counts = check_weights(weights, len(values))
         n = check_integer("trials", trials, low=1, high=LARGEST_TRIALS)
         share = counts / counts.sum()

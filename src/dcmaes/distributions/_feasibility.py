@@ -1,4 +1,4 @@
-"""Which means and covariances a law on a lattice can have."""
+"""Which means and covariances a law on a lattice can have: on {0,1}^k, on {0..n_i}, with binomial margins."""
 
 from __future__ import annotations
 
@@ -11,11 +11,41 @@ from scipy import linalg
 from dcmaes._validation import FloatArray, IntArray, check_array, check_probabilities
 
 _DIAGONAL_TOLERANCE = 1e-6  # of a variance, which the mean implies: only gross disagreement is an error
+_SYMMETRY_TOLERANCE = 1e-12  # of an entry, or of 1
 _SLACK = 1e-9  # in units of the deviations: moments computed in floating point may miss a bound by this much
 _STRICT_SLACK = 1e-12  # closer to a bound than this, parameters would be infinite
-_ROUNDED = 1e-15  # a variance below this is one of a mean that is 0 or 1 up to rounding
+_ROUNDED = 1e-15  # a variance (per trial) below this is one of a mean that is 0 or 1 up to rounding
 _EPSILON = 8 * float(np.finfo(np.float64).eps)
 _MAX_TRIPLES_DIMENSION = 200  # k^3 triples: beyond this the check of all would cost more than the inversion
+
+
+def check_symmetric(
+    name: str, matrix: ArrayLike, dimension: int, tolerance: ArrayLike | None = None
+) -> FloatArray:
+    """Return a fresh matrix (k, k), exactly symmetric, or raise naming the entries that differ by more.
+
+    >>> check_symmetric("quadratic", [[0, 1], [1, 0]], 2).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    result = check_array(name, matrix, shape=(dimension, dimension))
+    if tolerance is None:
+        tolerance = _SYMMETRY_TOLERANCE * np.maximum(1.0, np.abs(result))
+    for i, j in np.argwhere(np.abs(result - result.T) > tolerance)[:1]:
+        raise ValueError(
+            f"{name} must be symmetric, got {result[i, j]} at ({i}, {j}) and {result[j, i]} at ({j}, {i})"
+        )
+    return (result + result.T) / 2.0
+
+
+def frechet_bounds(p: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the least and the greatest covariance (k, k) of pairs of {0,1} variables with means p (k,).
+
+    >>> low, high = frechet_bounds(np.array([0.75, 0.5]))
+    >>> float(low[0, 1]), float(high[0, 1])
+    (-0.125, 0.125)
+    """
+    low = np.maximum(-np.outer(p, p), -np.outer(1 - p, 1 - p))
+    return low, np.minimum(np.outer(p, 1 - p), np.outer(1 - p, p))  # (I9), (M4); (N4) less both means
 
 
 def check_moments(mean: ArrayLike, covariance: ArrayLike, *, strictly: bool) -> tuple[FloatArray, FloatArray]:
@@ -46,9 +76,15 @@ def check_moments(mean: ArrayLike, covariance: ArrayLike, *, strictly: bool) -> 
             f"mean[{i}] is {m[i]:g}: variable {i} is constant, and no finite Ising law makes it so; leave it "
             "out"
         )
-    c = check_array("covariance", covariance, shape=(m.size, m.size))
-    _check_symmetric_with_diagonal(c, m)
-    c = (c + c.T) / 2.0
+    least = np.maximum(m * (1 - m), _ROUNDED)
+    c = check_symmetric(
+        "covariance", covariance, m.size, _DIAGONAL_TOLERANCE * np.sqrt(np.outer(least, least))
+    )
+    for i in np.flatnonzero(np.abs(c.diagonal() - m * (1 - m)) > _DIAGONAL_TOLERANCE * least + _ROUNDED):
+        raise ValueError(
+            f"covariance[{i}, {i}] is {c[i, i]:.8g}, but a {{0,1}} variable of mean {m[i]:.8g} has variance "
+            f"mean * (1 - mean) = {m[i] * (1 - m[i]):.8g} (numpy.cov needs ddof=0 to agree)"
+        )
     # A mean that rounds to 0 or 1 says nothing about the variance, which the covariance may still have.
     variance = np.where(m * (1 - m) > _ROUNDED, m * (1 - m), np.maximum(c.diagonal(), 0.0))
     np.fill_diagonal(c, variance)
@@ -59,26 +95,9 @@ def check_moments(mean: ArrayLike, covariance: ArrayLike, *, strictly: bool) -> 
     return m, c
 
 
-def _check_symmetric_with_diagonal(c: FloatArray, m: FloatArray) -> None:
-    deviation = np.sqrt(np.maximum(m * (1 - m), _ROUNDED))
-    for i, j in np.argwhere(np.abs(c - c.T) > _DIAGONAL_TOLERANCE * np.outer(deviation, deviation))[:1]:
-        raise ValueError(
-            f"covariance must be symmetric, but entry ({i}, {j}) is {c[i, j]:.6g} and ({j}, {i}) is "
-            f"{c[j, i]:.6g}"
-        )
-    for i in np.flatnonzero(
-        np.abs(c.diagonal() - m * (1 - m)) > _DIAGONAL_TOLERANCE * deviation**2 + _ROUNDED
-    ):
-        raise ValueError(
-            f"covariance[{i}, {i}] is {c[i, i]:.8g}, but a {{0,1}} variable of mean {m[i]:.8g} has variance "
-            f"mean * (1 - mean) = {m[i] * (1 - m[i]):.8g} (numpy.cov needs ddof=0 to agree)"
-        )
-
-
 def _check_pairs(m: FloatArray, c: FloatArray, least: float) -> None:
     """Check the Frechet bounds max(0, m_i + m_j - 1) < E[x_i x_j] < min(m_i, m_j), in units of deviations."""
-    low = np.maximum(-np.outer(m, m), -np.outer(1.0 - m, 1.0 - m))
-    high = np.minimum(np.outer(m, 1.0 - m), np.outer(1.0 - m, m))  # (I9)
+    low, high = frechet_bounds(m)
     deviation = np.sqrt(np.maximum(c.diagonal(), _ROUNDED))
     # A mean near 1 is rounded by more than the rare event that it is not: the bounds are no sharper than
     # that.
@@ -147,8 +166,7 @@ def _check_triples(m: FloatArray, c: FloatArray, least: float) -> None:
             raise ValueError(
                 f"no law on {{0,1}}^k{' in which every state is possible' if least > 0 else ''} has these "
                 f"moments: the covariances of the pairs ({a}, {b}), ({a}, {last}) and ({b}, {last}) "
-                f"contradict one "
-                f"another by {-min(apart[j, n], joint[j, n]):.3g}"
+                f"contradict one another by {-min(apart[j, n], joint[j, n]):.3g}"
             )
 
 
@@ -174,15 +192,73 @@ def check_lattice_moments(
     ):
         raise ValueError(
             f"covariance[{i}, {i}] must be positive, and between {low[i]:.8g} and {high[i]:.8g} for a "
-            f"mean of "
-            f"{mean[i]:g} on 0..{trials[i]}, got {variance[i]:g}"
+            f"mean of {mean[i]:g} on 0..{trials[i]}, got {variance[i]:g}"
         )
-    deviation = np.sqrt(variance)
-    for i, j in np.argwhere(np.abs(c - c.T) > _DIAGONAL_TOLERANCE * np.outer(deviation, deviation))[:1]:
-        raise ValueError(
-            f"covariance must be symmetric, but entry ({i}, {j}) is {c[i, j]:.6g} and ({j}, {i}) is "
-            f"{c[j, i]:.6g}"
-        )
-    c = (c + c.T) / 2.0
+    scale = np.sqrt(np.outer(variance, variance))
+    c = check_symmetric("covariance", c, mean.size, _DIAGONAL_TOLERANCE * scale)
     _check_definite(c, -_SLACK)
     return mean, c
+
+
+def check_binomial_moments(
+    mean: ArrayLike, covariance: ArrayLike, trials: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return mean and covariance per trial of sums of {0,1} variables, or raise naming the offending pair.
+
+    Checks shapes, 0 <= mean <= trials, symmetry, the diagonal n p (1 - p), and that every pair is within the
+    bounds of shared draws (M4); a pair beyond a bound by rounding only is brought back onto it. Whether all
+    pairs are possible together is not decided here.
+
+    Parameters
+    ----------
+    mean : array_like, shape (k,)
+    covariance : array_like, shape (k, k)
+    trials : ndarray of int64, shape (k,)
+        Trials of each coordinate; coordinates i and j share min(n_i, n_j) of them.
+
+    Examples
+    --------
+    >>> mean, covariance = check_binomial_moments([1.0, 1.0], [[0.5, 0.25], [0.25, 0.5]], np.array([2, 2]))
+    >>> mean.tolist(), covariance.tolist()
+    ([0.5, 0.5], [[0.25, 0.125], [0.125, 0.25]])
+    """
+    mean, covariance = check_binomial_diagonal(mean, covariance, trials)
+    p = mean / trials
+    shared = np.minimum.outer(trials, trials)
+    deviation = np.sqrt(np.maximum(p * (1 - p), _ROUNDED))
+    per_trial = covariance / shared
+    lower, upper = frechet_bounds(p)
+    for matrix in (lower, upper, per_trial):
+        np.fill_diagonal(matrix, p * (1 - p))
+    slack = _SLACK * np.outer(deviation, deviation)
+    for i, j in np.argwhere((per_trial < lower - slack) | (per_trial > upper + slack))[:1]:
+        raise ValueError(
+            f"covariance[{i}, {j}] must lie between {shared[i, j] * lower[i, j]:.10g} and "
+            f"{shared[i, j] * upper[i, j]:.10g}, the bounds of draws shared by the pair ({i}, {j}) with "
+            f'means {mean[i]} and {mean[j]}, got {covariance[i, j]}; coupling="quantile" may reach further'
+        )
+    return p, np.clip(per_trial, lower, upper)
+
+
+def check_binomial_diagonal(
+    mean: ArrayLike, covariance: ArrayLike, trials: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return mean and symmetric covariance whose diagonal is that of binomial variables, or raise.
+
+    >>> check_binomial_diagonal([1.0], [[0.5]], np.array([2]))
+    (array([1.]), array([[0.5]]))
+    """
+    mean = check_array("mean", mean, shape=trials.shape)
+    for i in np.flatnonzero((mean < 0) | (mean > trials)):
+        raise ValueError(f"mean[{i}] must lie between 0 and trials = {trials[i]}, got {mean[i]}")
+    variance = mean * (1 - mean / trials)
+    deviation = np.sqrt(np.maximum(variance, trials * _ROUNDED))
+    tolerance = _DIAGONAL_TOLERANCE * np.outer(deviation, deviation)
+    result = check_symmetric("covariance", covariance, mean.size, tolerance)
+    for i in np.flatnonzero(np.abs(result.diagonal() - variance) > tolerance.diagonal()):
+        raise ValueError(
+            f"covariance[{i}, {i}] must be mean * (1 - mean / trials) = {variance[i]:.10g}, "
+            f"got {result[i, i]}"
+        )
+    np.fill_diagonal(result, variance)
+    return mean, result

@@ -13,13 +13,15 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from dcmaes._validation import FloatArray, IntArray, check_array, check_generator, readonly
-from dcmaes.distributions._bivariate_normal import bivariate_normal_cdf, tetrachoric_correlation
-from dcmaes.distributions._correlation import repair_correlation
-from dcmaes.distributions._latent_correlation import LatentCovariance, covariance_range
+from dcmaes.distributions._feasibility import check_symmetric
+from dcmaes.distributions._latent_correlation import LatentCovariance, covariance_range, repair_correlation
 from dcmaes.distributions._lattice_law import LatticeLaw
-from dcmaes.distributions._orthant import orthant_probability
-from dcmaes.distributions._states import check_size
-from dcmaes.distributions._table import check_pmf
+from dcmaes.distributions._normal_cdf import (
+    bivariate_normal_cdf,
+    orthant_probability,
+    tetrachoric_correlation,
+)
+from dcmaes.distributions._table import check_pmf, check_size, in_deviations, survival_function
 
 _SLACK = 1e-9  # correlations computed in floating point may miss the end of their range by this much
 _LOST = 1e-17  # probability beyond which the tail of an unbounded count is cut off
@@ -82,8 +84,7 @@ class GaussianCopula(LatticeLaw):
             if not low - _SLACK <= asked[i, j] <= high + _SLACK:
                 raise ValueError(
                     f"correlation[{i}, {j}] must lie between {low:.10g} and {high:.10g}, the range of "
-                    f"these two margins, "
-                    f"got {asked[i, j]}"
+                    f"these two margins, got {asked[i, j]}"
                 )
         self._build(survival, asked * np.outer(deviation, deviation))
 
@@ -99,11 +100,7 @@ class GaussianCopula(LatticeLaw):
         self._thresholds = [ndtri(s) for s in survival]
         self._latent = repair_correlation(self._solve(covariance))
         self._covariance = self._delivered()
-        deviation = np.sqrt(self._covariance.diagonal())
-        scale = np.outer(deviation, deviation)
-        difference = np.abs(self._covariance - covariance)
-        np.fill_diagonal(difference, 0.0)
-        self._error = float(np.divide(difference, scale, out=0.0 * scale, where=scale > 0).max())  # (M6)
+        self._error = correlation_error(self._covariance, covariance)
 
     @cached_property
     def _pairs(self) -> tuple[IntArray, IntArray, Any]:
@@ -175,16 +172,12 @@ class GaussianCopula(LatticeLaw):
         """Whether the table of probabilities needs no quadrature: up to two variables."""
         return self.dimension <= 2
 
-    @property
+    @cached_property
     def log_probabilities(self) -> FloatArray:
         """Table of log P(x), for up to six variables with few states.
 
         Probabilities are accurate to about 1e-14, or less with latent correlations beyond 0.999 and k >= 3.
         """
-        return self._log_table
-
-    @cached_property
-    def _log_table(self) -> FloatArray:
         if self.dimension > _TABLE_DIMENSION:
             raise ValueError(
                 f"the table of a Gaussian copula is computed for at most {_TABLE_DIMENSION} "
@@ -206,8 +199,7 @@ class GaussianCopula(LatticeLaw):
         if cost > _MAX_COST:
             raise ValueError(
                 f"the table of this law needs {cost:.2g} evaluations of the bivariate normal law, more "
-                f"than the "
-                f"{_MAX_COST:.0e} allowed: use fewer variables or states, or sample"
+                f"than the {_MAX_COST:.0e} allowed: use fewer variables or states, or sample"
             )
         result = np.ones(self.shape)
         for subset in subsets:
@@ -258,6 +250,13 @@ def correlation_range(first: Any, second: Any) -> CorrelationRange:
     return _range(_survival("first", first), _survival("second", second))
 
 
+def correlation_error(delivered: FloatArray, asked: FloatArray) -> float:
+    """Return the largest difference between correlations, from covariances (k, k) with the same diagonal."""
+    difference = np.abs(delivered - asked)
+    np.fill_diagonal(difference, 0.0)
+    return float(in_deviations(difference, delivered.diagonal()).max())  # (M6)
+
+
 def binary_copula(mean: FloatArray, covariance: FloatArray) -> GaussianCopula:
     """Return {0,1} variables with these means, and these covariances as nearly as can be.
 
@@ -295,7 +294,7 @@ def _survival(name: str, margin: Any) -> FloatArray:
     table = check_pmf(name, margin, shape=(None,))
     if table.size < 2:
         raise ValueError(f"{name} must give the probabilities of two or more states, got {table.size}")
-    return np.minimum(np.cumsum(table[:0:-1])[::-1], 1.0)
+    return survival_function(table)
 
 
 def _survival_of_law(name: str, law: Any) -> FloatArray:
@@ -311,16 +310,11 @@ def _survival_of_law(name: str, law: Any) -> FloatArray:
             f"{name} must have fewer than {_MAX_STATES} states, got {law!r} with values up to {last:g}"
         )
     table = np.asarray(law.pmf(np.arange(max(1, int(last)) + 1)), dtype=np.float64)
-    return np.asarray(np.minimum(np.cumsum(table[:0:-1])[::-1] / table.sum(), 1.0))
+    return survival_function(table / table.sum())
 
 
 def _check_correlation(correlation: ArrayLike, dimension: int) -> FloatArray:
-    result = check_array("correlation", correlation, shape=(dimension, dimension))
-    for i, j in np.argwhere(np.abs(result - result.T) > 1e-9)[:1]:
-        raise ValueError(
-            f"correlation must be symmetric, got {result[i, j]} at ({i}, {j}) and {result[j, i]} at ({j}, "
-            f"{i})"
-        )
+    result = check_symmetric("correlation", correlation, dimension, 1e-9)
     for i in np.flatnonzero(np.abs(result.diagonal() - 1.0) > 1e-9)[:1]:
         raise ValueError(f"correlation[{i}, {i}] must be 1, got {result[i, i]}")
-    return (result + result.T) / 2.0
+    return result

@@ -10,7 +10,7 @@ from scipy import linalg
 
 from dcmaes._validation import FloatArray, check_generator
 from dcmaes.distributions._heat_bath import sweep
-from dcmaes.distributions._moment_fit import NotConvergedError, fit_binary_moments
+from dcmaes.distributions._quadratic_fit import NotConvergedError, fit_binary_moments
 
 # Refinement is stochastic approximation with averaged iterates (Polyak and Juditsky 1992), whose theory wants
 # the exponent between 1/2 and 1. Rates of 0.1 to 0.3 did equally well on random laws of strength 1 to 4 as in
@@ -39,8 +39,7 @@ def invert_exact(mean: FloatArray, covariance: FloatArray) -> tuple[FloatArray, 
             f"no Ising law has these moments: after the search they are off by "
             f"{np.abs(failure.mismatch).max():.3g}, with couplings up to "
             f"{np.abs(failure.quadratic).max():.3g}, largest for the pair ({first}, {last}); they are "
-            f"outside "
-            f"what a law on {{0,1}}^k can have"
+            "outside what a law on {0,1}^k can have"
         ) from None
 
 

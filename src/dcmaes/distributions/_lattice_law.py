@@ -1,4 +1,7 @@
-"""Laws on a lattice {0..n_1} x ... x {0..n_k}: what they can do with the table of their probabilities."""
+"""Laws on a lattice {0..n_1} x ... x {0..n_k}: what they can do with the table of their probabilities.
+
+`LatticeTable` is the general one, by its table; every other family has a shorter way to it.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,36 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from dcmaes._validation import FloatArray, IntArray, check_generator, check_integer, check_number, readonly
-from dcmaes.distributions import _exponential_family as family
-from dcmaes.distributions._law import Law
-from dcmaes.distributions._states import check_indices, check_points, check_size, locate, states_of_index
-from dcmaes.distributions._table import cumulate, entropy, sample_table
+from dcmaes._validation import (
+    FloatArray,
+    IntArray,
+    check_array,
+    check_generator,
+    check_integer,
+    check_number,
+    readonly,
+)
+from dcmaes.distributions import _table
+from dcmaes.distributions._law import ExponentialLaw, Law, check_weights
+from dcmaes.distributions._table import (
+    check_indices,
+    check_pmf,
+    check_points,
+    check_size,
+    check_whole,
+    enumerate_states,
+    locate,
+    sample_table,
+    states_of_index,
+)
+
+MAX_CELLS = 2**26  # of a table: half a gigabyte
 
 
 class LatticeLaw(Law):
@@ -47,12 +69,12 @@ class LatticeLaw(Law):
 
     @cached_property
     def _table_moments(self) -> tuple[FloatArray, FloatArray]:
-        mean, covariance = family.moments(self.probabilities)
+        mean, covariance = _table.moments(self.probabilities)
         return readonly(mean), readonly(covariance)
 
     @cached_property
     def _cumulative(self) -> FloatArray:
-        return cumulate(self.probabilities)
+        return _table.cumulate(self.probabilities)
 
     @property
     def mean(self) -> FloatArray:
@@ -67,23 +89,20 @@ class LatticeLaw(Law):
     @property
     def correlation(self) -> FloatArray:
         """Correlation of the variables, shape (k, k); 0 with a variable that is constant."""
-        deviation = np.sqrt(self.covariance.diagonal())
-        scale = np.outer(deviation, deviation)
-        result = np.divide(self.covariance, scale, out=np.zeros_like(scale), where=scale > 0)
-        result = np.clip(result, -1.0, 1.0)
+        result = np.clip(_table.in_deviations(self.covariance, self.covariance.diagonal()), -1.0, 1.0)
         np.fill_diagonal(result, 1.0)
         return readonly(result)
 
     def entropy(self) -> float:
         """Return the Shannon entropy in nats."""
-        return entropy(self.probabilities)
+        return _table.entropy(self.probabilities)
 
     def kl(self, other: LatticeLaw) -> float:
         """Return the Kullback-Leibler divergence D(self || other) in nats.
 
         It is inf if `other`, a law on the same lattice, excludes a state that this law allows.
         """
-        return family.kl(self.log_probabilities, self._check_other(other).log_probabilities)
+        return _table.kl(self.log_probabilities, self._check_other(other).log_probabilities)
 
     def _check_other(self, other: LatticeLaw) -> LatticeLaw:
         if not isinstance(other, LatticeLaw):
@@ -122,8 +141,6 @@ class LatticeLaw(Law):
 
     def marginal(self, indices: Sequence[int]) -> LatticeLaw:
         """Return the joint law of the variables `indices`, in that order."""
-        from dcmaes.distributions._lattice_table import table_law
-
         kept = self._check_kept(indices)
         dropped = tuple(i for i in range(self.dimension) if i not in kept)
         table = self.log_probabilities
@@ -145,8 +162,6 @@ class LatticeLaw(Law):
         ----------
         values : mapping of index to state
         """
-        from dcmaes.distributions._lattice_table import table_law
-
         given = check_conditions(values, self.shape)
         cells = tuple(given.get(i, slice(None)) for i in range(self.dimension))
         table = self.log_probabilities[cells]
@@ -162,7 +177,7 @@ class LatticeLaw(Law):
         """
         tolerance = check_number("tol", tol, low=0.0)
         product = np.zeros(())
-        for own in family.log_marginals(self.log_probabilities):
+        for own in _table.marginals(self.log_probabilities, np.logaddexp):
             product = np.add.outer(product, own)
         joint = self.log_probabilities
         both_impossible = np.isneginf(joint) & np.isneginf(product)
@@ -172,22 +187,149 @@ class LatticeLaw(Law):
 
     def _support(self) -> tuple[FloatArray, FloatArray]:
         probabilities = self.probabilities.reshape(-1)  # first: it refuses lattices that are too large
-        states = states_of_index(np.arange(math.prod(self.shape)), self.shape)
-        return states.astype(np.float64), probabilities
+        return enumerate_states(self.shape).astype(np.float64), probabilities
 
     def _check_states(self, x: ArrayLike) -> FloatArray:
-        points = check_points("x", x, self.dimension)
-        outside = (points < 0) | (points >= np.array(self.shape)) | (points != np.floor(points))
-        for where in np.argwhere(outside)[:1]:
-            largest = self.shape[where[-1]] - 1
-            raise ValueError(
-                f"x must hold states, whole numbers from 0 to {largest} for variable {where[-1]}, got "
-                f"{points[tuple(where)]:g} at index {tuple(where.tolist())}"
-            )
-        return points
+        return check_whole("x", check_points("x", x, self.dimension), 0, np.array(self.shape) - 1)
 
     def _check_data(self, data: ArrayLike) -> FloatArray:
         return check_observations(data, self.shape)
+
+
+class LatticeTable(LatticeLaw, ExponentialLaw):
+    """Any law of k variables with a few states 0..n_i each, by the table of its probabilities.
+
+    Parameters
+    ----------
+    probabilities : array_like, shape (n_1 + 1, ..., n_k + 1)
+        P(x), indexed [x1, ..., xk]; must sum to one. Zeros are allowed.
+
+    Notes
+    -----
+    The family is exponential: its parameters are log P(x) / P(0, ..., 0) for every state x but the first, its
+    statistics the indicators of these states. `marginal` and `condition` of other laws return it.
+
+    Examples
+    --------
+    >>> law = LatticeTable([[0.1, 0.2, 0.1], [0.2, 0.3, 0.1]])
+    >>> law.mean.round(12).tolist()
+    [0.6, 0.9]
+    >>> law.condition({0: 1}).probabilities.round(4)
+    array([0.3333, 0.5   , 0.1667])
+    """
+
+    def __init__(self, probabilities: ArrayLike) -> None:
+        self._keep(probabilities)
+
+    def _keep(self, probabilities: ArrayLike) -> Self:
+        table = check_pmf("probabilities", probabilities)
+        self._check_shape("probabilities", table.shape)
+        with np.errstate(divide="ignore"):
+            self._log_probabilities = readonly(np.log(table))
+        self.__dict__["probabilities"] = readonly(table)
+        return self
+
+    @classmethod
+    def _check_shape(cls, name: str, shape: tuple[int, ...]) -> None:
+        """Raise unless a table of this shape is one of the family."""
+        if not shape or min(shape) < 2:
+            raise ValueError(
+                f"{name} must have an axis of two or more states per variable, got shape {shape}"
+            )
+
+    @classmethod
+    def _from_log_weights(cls, log_weights: FloatArray) -> Self:
+        """Build the law with P(x) proportional to exp(log_weights[x])."""
+        law = object.__new__(cls)
+        law._log_probabilities = readonly(_table.normalise(log_weights).log_probabilities)  # (E1)
+        return law
+
+    @classmethod
+    def fit(
+        cls, data: ArrayLike, weights: ArrayLike | None = None, *, shape: tuple[int, ...] | None = None
+    ) -> Self:
+        """Return the law of the observed frequencies, which is that of maximum likelihood.
+
+        Parameters
+        ----------
+        data : array_like, shape (n, k)
+            Observations.
+        weights : array_like, shape (n,), optional
+            How often each counts; 1 by default.
+        shape : tuple of int, optional
+            Number of states of each variable; by default one more than the largest seen, at least 2, and 2
+            for Bernoulli vectors.
+
+        Examples
+        --------
+        >>> LatticeTable.fit([[0], [2], [2], [1]]).probabilities
+        array([0.25, 0.25, 0.5 ])
+        """
+        points = check_array("data", data, shape=(None, None))
+        sizes = cls._shape_of(points) if shape is None else tuple(shape)
+        cls._check_shape("the table of frequencies", sizes)
+        points = check_observations(points, sizes)
+        counts = check_weights(weights, len(points))
+        index, _ = locate(points, sizes)
+        table = np.bincount(index, weights=counts, minlength=math.prod(sizes))
+        return object.__new__(cls)._keep((table / table.sum()).reshape(sizes))
+
+    @classmethod
+    def _shape_of(cls, points: FloatArray) -> tuple[int, ...]:
+        """Return how many states the variables of observations (n, k) are taken to have."""
+        return tuple(max(1, int(largest)) + 1 for largest in points.max(axis=0, initial=1.0))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of states of each variable."""
+        return self._log_probabilities.shape
+
+    @property
+    def log_probabilities(self) -> FloatArray:
+        """Table of log P(x), indexed [x1, ..., xk]; -inf for impossible states."""
+        return self._log_probabilities
+
+    @property
+    def parameters(self) -> FloatArray:
+        """Log odds of each state but the first against the first, shape (number of states - 1,)."""
+        flat = self._log_probabilities.reshape(-1)
+        return readonly(flat[1:] - flat[0])
+
+    def statistics(self, x: ArrayLike) -> FloatArray:
+        """Return which state but the first each of the points (..., k) is: one 1 or none in (..., m)."""
+        index, _ = locate(check_points("x", x, self.dimension), self.shape)
+        others = np.arange(1, self._log_probabilities.size)
+        return np.asarray(index[..., np.newaxis] == others, dtype=np.float64)
+
+    @property
+    def mean_statistics(self) -> FloatArray:
+        """Probabilities of the states but the first, shape (m,)."""
+        return self.probabilities.reshape(-1)[1:]
+
+    @property
+    def log_partition(self) -> float:
+        """The log partition function A = -log P(0, ..., 0); raises ValueError if that probability is zero."""
+        origin = float(self._log_probabilities[(0,) * self.dimension])
+        if np.isneginf(origin):
+            raise ValueError("log_partition needs a positive probability of the state of zeros, but it is 0")
+        return -origin  # (B3)
+
+    def _key(self) -> tuple[Any, ...]:
+        return (self._log_probabilities,)
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        if self._log_probabilities.size <= 8:
+            return f"{name}({self.probabilities.tolist()})"
+        return f"<{name} of {self.dimension} variables>"
+
+
+def table_law(log_weights: FloatArray) -> LatticeTable:
+    """Return the law of a table of log weights: a Bernoulli vector if every variable has two states."""
+    from dcmaes.distributions._bernoulli import MultivariateBernoulli
+
+    kind = MultivariateBernoulli if set(log_weights.shape) == {2} else LatticeTable
+    return kind._from_log_weights(log_weights)
 
 
 def check_observations(data: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
@@ -200,15 +342,7 @@ def check_observations(data: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
     points = check_points("data", data, len(shape))
     if points.ndim != 2:
         raise ValueError(f"data must have shape (n, {len(shape)}), got {points.shape}")
-    sizes = np.array(shape)
-    bad = (points < 0) | (points >= sizes) | (points != np.floor(points))
-    for i, j in np.argwhere(bad)[:1]:
-        raise ValueError(
-            f"data must hold whole numbers from 0 to {shape[j] - 1} for variable {j}, got "
-            f"{points[i, j]:g} at "
-            f"index ({i}, {j})"
-        )
-    return points
+    return check_whole("data", points, 0, np.array(shape) - 1)
 
 
 def check_conditions(values: Any, shape: tuple[int, ...]) -> dict[int, int]:
@@ -230,20 +364,17 @@ def check_conditions(values: Any, shape: tuple[int, ...]) -> dict[int, int]:
     return given
 
 
-def check_trials(trials: Any, dimension: int | None) -> IntArray:
+def check_trials(trials: Any, dimension: int) -> IntArray:
     """Return the largest state n_i of each variable as a fresh int64 array, at least 1 each.
 
-    >>> check_trials(2, 3), check_trials([1, 5], None)
+    >>> check_trials(2, 3), check_trials([1, 5], 2)
     (array([2, 2, 2]), array([1, 5]))
     """
     largest = int(np.iinfo(np.int64).max) // 2**10
     if np.ndim(trials) == 0:
-        n = check_integer("trials", trials, low=1, high=largest)
-        if dimension is None:
-            raise ValueError(f"trials must have one entry per variable, got the single number {n}")
-        return np.full(dimension, n, dtype=np.int64)
-    if np.ndim(trials) != 1 or (dimension is not None and len(trials) != dimension):
-        wanted = "one axis" if dimension is None else f"shape ({dimension},)"
-        raise ValueError(f"trials must be an integer or have {wanted}, got shape {np.shape(trials)}")
+        return np.full(dimension, check_integer("trials", trials, low=1, high=largest), dtype=np.int64)
+    if np.shape(trials) != (dimension,):
+        wanted = f"an integer or have shape ({dimension},)"
+        raise ValueError(f"trials must be {wanted}, got shape {np.shape(trials)}")
     checked = [check_integer(f"trials[{i}]", n, low=1, high=largest) for i, n in enumerate(trials)]
     return np.array(checked, dtype=np.int64)

@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcmaes._validation import FloatArray, IntArray, check_array, check_choice, check_generator, readonly
 from dcmaes.distributions._bernoulli import MultivariateBernoulli
-from dcmaes.distributions._binomial_moments import check_binomial_diagonal, check_binomial_moments
-from dcmaes.distributions._gaussian_copula import GaussianCopula, binary_copula
+from dcmaes.distributions._feasibility import check_binomial_diagonal, check_binomial_moments
+from dcmaes.distributions._gaussian_copula import GaussianCopula, binary_copula, correlation_error
 from dcmaes.distributions._latent_correlation import covariance_range
 from dcmaes.distributions._lattice_law import LatticeLaw, check_observations, check_trials
 from dcmaes.distributions._law import ExponentialLaw, ParametricLaw, check_weights
-from dcmaes.distributions._states import check_size, enumerate_states, locate
+from dcmaes.distributions._table import check_size, enumerate_states, locate, survival_function
 from dcmaes.distributions._univariate import binomial_table
 
 _CHUNK = 2**19  # numbers drawn at a time: 4 MiB, which stays in cache
@@ -105,13 +105,7 @@ class MultivariateBinomial(LatticeLaw, ParametricLaw):
             return cls._join_quantiles(checked, means, covariance)
         p, per_trial = check_binomial_moments(means, covariance, checked)
         law = cls(checked, binary_copula(p, per_trial))
-        deviation = np.sqrt(checked * p * (1 - p))
-        scale = np.outer(deviation, deviation)
-        difference = np.abs(law.covariance - check_array("covariance", covariance))
-        np.fill_diagonal(difference, 0.0)
-        law._correlation_error = float(
-            np.divide(difference, scale, out=0.0 * scale, where=scale > 0).max()
-        )  # (M6)
+        law._correlation_error = correlation_error(law.covariance, check_array("covariance", covariance))
         return law
 
     @classmethod
@@ -125,10 +119,8 @@ class MultivariateBinomial(LatticeLaw, ParametricLaw):
             if not low - slack <= asked[i, j] <= high + slack:
                 raise ValueError(
                     f"covariance[{i}, {j}] must lie between {low:.10g} and {high:.10g}, the range of two "
-                    f"binomial "
-                    f"variables with {trials[i]} and {trials[j]} trials and means {mean[i]} and "
-                    f"{mean[j]}, got "
-                    f"{asked[i, j]}"
+                    f"binomial variables with {trials[i]} and {trials[j]} trials and means {mean[i]} and "
+                    f"{mean[j]}, got {asked[i, j]}"
                 )
         law = object.__new__(cls)
         law._trials, law._bernoulli = trials, None
@@ -168,9 +160,7 @@ class MultivariateBinomial(LatticeLaw, ParametricLaw):
         table = np.ones(())
         for p in start:
             table = np.multiply.outer(table, [1.0 - p, p])
-        found = _accelerate(
-            lambda q: cls(sizes, MultivariateBernoulli(q))._expected_step(points, share), table
-        )
+        found = _squarem(lambda q: cls(sizes, MultivariateBernoulli(q))._expected_step(points, share), table)
         return cls(sizes, MultivariateBernoulli(found))
 
     def _expected_step(self, points: FloatArray, share: FloatArray) -> tuple[FloatArray, float]:
@@ -238,7 +228,7 @@ class MultivariateBinomial(LatticeLaw, ParametricLaw):
         """
         if self._copula is not None:
             return self._copula.probabilities
-        return readonly(self._add_draws(self._levels))
+        return readonly(self._add_draws(self._draw_groups))
 
     @cached_property
     def log_probabilities(self) -> FloatArray:
@@ -264,8 +254,7 @@ class MultivariateBinomial(LatticeLaw, ParametricLaw):
         if not isinstance(one_draw, ExponentialLaw):
             raise ValueError(
                 "this needs a law of one draw with canonical parameters, such as MultivariateBernoulli "
-                "or Ising, "
-                f"got {self!r}"
+                f"or Ising, got {self!r}"
             )
         return one_draw
 
@@ -275,7 +264,7 @@ class MultivariateBinomial(LatticeLaw, ParametricLaw):
         Given a sum, it is the expected score of the draws that made it.
         """
         counts = self._expected_counts(self._check_states(x))
-        states = enumerate_states(self.dimension).astype(np.float64)
+        states = enumerate_states(self.bernoulli.shape).astype(np.float64)
         return np.asarray(counts @ self._family.score(states))  # (M11)
 
     def _expected_counts(self, points: FloatArray) -> FloatArray:
@@ -283,13 +272,13 @@ class MultivariateBinomial(LatticeLaw, ParametricLaw):
 
         Draws that a coordinate takes no part in count with the probabilities of its states, as they should.
         """
-        states = enumerate_states(self.dimension).astype(np.int64)
+        states = enumerate_states(self.bernoulli.shape)
         p = self.bernoulli.probabilities.reshape(-1)
         index, _ = locate(points, self.shape)
         reached = self.probabilities.reshape(-1)[index]
         result = np.zeros((*points.shape[:-1], p.size))
-        for number, (taking_part, n_draws) in enumerate(self._levels):
-            fewer = [(part, n - (other == number)) for other, (part, n) in enumerate(self._levels)]
+        for number, (taking_part, n_draws) in enumerate(self._draw_groups):
+            fewer = [(part, n - (other == number)) for other, (part, n) in enumerate(self._draw_groups)]
             rest = self._add_draws(fewer).reshape(-1)
             for s, state in enumerate(states):
                 before = points - state * taking_part
@@ -315,12 +304,12 @@ class MultivariateBinomial(LatticeLaw, ParametricLaw):
         shape = check_size(size)
         rng = check_generator("rng", rng)
         result = np.zeros((math.prod(shape), self.dimension), dtype=np.int64)
-        for taking_part, n_draws in self._levels:
+        for taking_part, n_draws in self._draw_groups:
             result += self._sum_draws(n_draws, result.shape[0], rng) * taking_part  # (M1)
         return result.reshape(*shape, self.dimension)
 
     @cached_property
-    def _levels(self) -> list[tuple[NDArray[np.bool_], int]]:
+    def _draw_groups(self) -> list[tuple[NDArray[np.bool_], int]]:
         """Which coordinates take part in how many consecutive draws."""
         ends = np.unique(self._trials)
         return [
@@ -332,7 +321,7 @@ class MultivariateBinomial(LatticeLaw, ParametricLaw):
         if self.dimension <= _COUNTED_DIMENSION and n_draws > 2**self.dimension and self._is_countable:
             # Counting how often each of the few states came up costs less than drawing them one by one.
             counts = rng.multinomial(n_draws, self.bernoulli.probabilities.reshape(-1), size=n_points)
-            return np.asarray(counts @ enumerate_states(self.dimension).astype(np.int64))
+            return np.asarray(counts @ enumerate_states(self.bernoulli.shape))
         rows = max(1, _CHUNK // self.dimension)
         points_step = max(1, rows // n_draws)
         draws_step = max(1, rows // points_step)
@@ -350,9 +339,9 @@ class MultivariateBinomial(LatticeLaw, ParametricLaw):
         """Whether the probabilities of one draw are exact and cheap."""
         return not isinstance(self._bernoulli, GaussianCopula) or self._bernoulli.has_closed_form
 
-    def _add_draws(self, levels: list[tuple[NDArray[np.bool_], int]]) -> FloatArray:
+    def _add_draws(self, groups: list[tuple[NDArray[np.bool_], int]]) -> FloatArray:
         """Return the table of sums of so many draws of the coordinates taking part."""
-        cells, total = math.prod(self.shape), sum(n for _, n in levels)
+        cells, total = math.prod(self.shape), sum(n for _, n in groups)
         work = cells * 2**self.dimension * total
         if cells > _MAX_CELLS or work > _MAX_WORK:
             raise ValueError(
@@ -362,7 +351,7 @@ class MultivariateBinomial(LatticeLaw, ParametricLaw):
         table = np.zeros(self.shape)
         table[(0,) * self.dimension] = 1.0
         done = 0
-        for taking_part, n_draws in levels:
+        for taking_part, n_draws in groups:
             left_out = tuple(int(i) for i in np.flatnonzero(~taking_part))
             one_draw = self.bernoulli.probabilities.sum(axis=left_out, keepdims=True)
             for _ in range(n_draws):
@@ -390,10 +379,10 @@ def _binomial_survival(n: int, p: float) -> FloatArray:
     first, table = binomial_table(n, p)
     whole = np.zeros(n + 1)
     whole[first : first + table.size] = table
-    return np.minimum(np.cumsum(whole[:0:-1])[::-1], 1.0)
+    return survival_function(whole)
 
 
-def _accelerate(step: Any, table: FloatArray) -> FloatArray:
+def _squarem(step: Any, table: FloatArray) -> FloatArray:
     """Iterate the EM algorithm to its fixed point, extrapolating (SQUAREM, Varadhan and Roland 2008)."""
     value = -np.inf
     for _ in range(_MAX_ROUNDS):

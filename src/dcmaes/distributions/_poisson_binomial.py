@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcmaes._validation import FloatArray, check_probabilities, readonly
-from dcmaes.distributions._law import check_weights
-from dcmaes.distributions._likelihood import maximise_likelihood
-from dcmaes.distributions._univariate import UnivariateLaw, check_counts, check_largest
+from dcmaes.distributions._univariate import UnivariateLaw, check_counts, maximise_likelihood
 
 _BLOCK = 64  # below this size all blocks are convolved at once by array operations, above one pair at a time
 _SMALLEST = float(np.finfo(np.float64).tiny)
@@ -141,10 +139,7 @@ class PoissonBinomial(UnivariateLaw):
         >>> PoissonBinomial.fit([0, 1, 2], weights=[0.375, 0.5, 0.125]).p.round(4)
         array([0.5 , 0.25])
         """
-        values = check_counts(data)
-        counts = check_weights(weights, len(values))
-        n = check_largest(n, values)
-        check_counts(values, n)
+        values, counts, n = check_counts(data, weights, n)
         share = float(counts @ values / counts.sum()) / n
         start = np.clip(share + 0.3 * np.linspace(1.0, -1.0, n) * min(share, 1.0 - share), 1e-3, 1.0 - 1e-3)
         found = maximise_likelihood(cls, start, values, counts, bounds=[(0.0, 1.0)] * n)

@@ -9,25 +9,6 @@ import numpy as np
 from dcmaes._validation import FloatArray, IntArray
 
 
-def log_weights(trials: IntArray, linear: FloatArray, quadratic: FloatArray) -> FloatArray:
-    """Return a.x + x'Bx/2 for all x, shape (n_1 + 1, ..., n_k + 1), in a few operations per state.
-
-    >>> log_weights(np.array([1, 1]), np.array([1.0, 2.0]), np.array([[0.0, 5.0], [5.0, 0.0]])).tolist()
-    [[0.0, 2.0], [1.0, 8.0]]
-    """
-    shape = tuple(int(n) + 1 for n in trials)
-    table = np.zeros(1)
-    for i in reversed(range(len(shape))):  # each turn puts variable i in front of the variables after it
-        slope = np.array([linear[i]])
-        for j in reversed(range(i + 1, len(shape))):
-            slope = np.add.outer(quadratic[i, j] * np.arange(shape[j]), slope).reshape(-1)
-        x = np.arange(shape[i])[:, np.newaxis]
-        table = (table + x * slope + 0.5 * quadratic[i, i] * x**2).reshape(
-            -1
-        )  # (Y1), and (I1) for two states
-    return table.reshape(shape)
-
-
 class Statistics(NamedTuple):
     """The sufficient statistics x_i, then x_i^2 / 2 where n_i > 1, then x_i x_j for i < j."""
 
@@ -51,11 +32,6 @@ class Statistics(NamedTuple):
         squares = 0.5 * x[..., self.squared] ** 2
         products = x[..., self.first] * x[..., self.second]
         return np.concatenate([x, squares, products], axis=-1)  # (Y2)
-
-    def table(self, states: list[FloatArray]) -> FloatArray:
-        """Return the statistics of all combinations of the states of each variable, shape (N, m)."""
-        grid = np.stack(np.meshgrid(*states, indexing="ij"), axis=-1).reshape(-1, len(states))
-        return self.at(grid)
 
     def pack(self, linear: FloatArray, quadratic: FloatArray) -> FloatArray:
         """Return the parameters of the statistics, shape (m,)."""
@@ -100,8 +76,22 @@ class Exponent(NamedTuple):
         return tuple(int(n) + 1 for n in self.trials)
 
     def table(self) -> FloatArray:
-        """Return the exponent of all states."""
-        return log_weights(self.trials, self.linear, self.quadratic)
+        """Return the exponent of all states, shape (n_1 + 1, ..., n_k + 1), in a few operations per state.
+
+        >>> quadratic = np.array([[0.0, 5.0], [5.0, 0.0]])
+        >>> Exponent(np.array([1, 1]), np.array([1.0, 2.0]), quadratic).table().tolist()
+        [[0.0, 2.0], [1.0, 8.0]]
+        """
+        shape = self.shape
+        table = np.zeros(1)
+        for i in reversed(range(len(shape))):  # each turn puts variable i in front of the variables after it
+            slope = np.array([self.linear[i]])
+            for j in reversed(range(i + 1, len(shape))):
+                slope = np.add.outer(self.quadratic[i, j] * np.arange(shape[j]), slope).reshape(-1)
+            x = np.arange(shape[i])[:, np.newaxis]
+            # (Y1), and (I1) for two states
+            table = (table + x * slope + 0.5 * self.quadratic[i, i] * x**2).reshape(-1)
+        return table.reshape(shape)
 
     def at(self, x: FloatArray) -> FloatArray:
         """Return the exponent at points x, shape (..., k)."""

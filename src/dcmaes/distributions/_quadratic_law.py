@@ -14,14 +14,18 @@ from numpy.typing import ArrayLike
 from dcmaes._validation import FloatArray, IntArray, check_generator, check_integer, check_number, readonly
 from dcmaes.distributions._annealing import AnnealedPopulation, anneal
 from dcmaes.distributions._elimination import Elimination, log_marginal_weights, plan_elimination
-from dcmaes.distributions._exponential_family import Normalised, normalise
-from dcmaes.distributions._heat_bath import HeatBathRun, HeatBathSettings, redraw, run_heat_bath
-from dcmaes.distributions._lattice_law import LatticeLaw, check_conditions
-from dcmaes.distributions._lattice_table import MAX_CELLS, table_law
+from dcmaes.distributions._heat_bath import (
+    HeatBathRun,
+    HeatBathSettings,
+    MomentEstimate,
+    estimate_moments,
+    redraw,
+    run_heat_bath,
+)
+from dcmaes.distributions._lattice_law import MAX_CELLS, LatticeLaw, check_conditions, table_law
 from dcmaes.distributions._law import ExponentialLaw
 from dcmaes.distributions._quadratic import Exponent, Statistics
-from dcmaes.distributions._simulated_moments import MomentEstimate, estimate_moments
-from dcmaes.distributions._states import check_points, check_size
+from dcmaes.distributions._table import Normalised, are_states, check_points, check_size, normalise
 
 MAX_ENUMERATED = 2**20
 _LARGEST_R_HAT = 1.1  # the customary limit: Gelman et al., Bayesian Data Analysis, section 11.4
@@ -77,8 +81,7 @@ class QuadraticLaw(LatticeLaw, ExponentialLaw):
     def mean_statistics(self) -> FloatArray:
         """Expectations of the statistics, shape (m,): exact, or as estimated in `moments`."""
         second = self.covariance + np.outer(self.mean, self.mean)
-        pairs = second[self._statistics.first, self._statistics.second]
-        return readonly(np.concatenate([self.mean, second.diagonal()[self._statistics.squared] / 2.0, pairs]))
+        return readonly(self._statistics.pack(self.mean, second / (1.0 + np.eye(self.dimension))))
 
     def _key(self) -> tuple[Any, ...]:
         return tuple(self._exponent)
@@ -142,10 +145,7 @@ class QuadraticLaw(LatticeLaw, ExponentialLaw):
         15.0
         """
         points = check_points("x", x, self.dimension)
-        inside = ((points >= 0) & (points <= self._exponent.trials) & (points == np.floor(points))).all(
-            axis=-1
-        )
-        return np.where(inside, self._exponent.at(points), -np.inf)[()]
+        return np.where(are_states(points, self.shape), self._exponent.at(points), -np.inf)[()]
 
     def log_pmf(self, x: ArrayLike) -> FloatArray | np.float64:
         """Return log P(x) of points x, shape (..., k), as exact as `log_partition`; -inf for no state."""
@@ -337,8 +337,7 @@ class QuadraticLaw(LatticeLaw, ExponentialLaw):
         if plan is None or cells > MAX_CELLS:
             raise ValueError(
                 f"marginal needs to sum out {self.dimension - len(kept)} variables of a graph that is too "
-                f"dense "
-                "for it: use sample, or condition on some variables first"
+                "dense for it: use sample, or condition on some variables first"
             )
         return table_law(log_marginal_weights(self._exponent, kept, plan))
 

@@ -20,9 +20,9 @@ from dcmaes._validation import (
     check_probabilities,
     readonly,
 )
-from dcmaes.distributions._law import ExponentialLaw, check_weights
-from dcmaes.distributions._states import check_size
-from dcmaes.distributions._univariate import LARGEST_TRIALS, UnivariateLaw, check_counts, check_largest
+from dcmaes.distributions._law import ExponentialLaw
+from dcmaes.distributions._table import check_size
+from dcmaes.distributions._univariate import LARGEST_TRIALS, UnivariateLaw, check_counts
 
 _MAX_STEPS = 200
 # B_2k / (2k)! for k = 1..12, the coefficients of x^(2k-1) in 1/(e^x - 1) - 1/x + 1/2; the rest is below 1e-19
@@ -109,10 +109,7 @@ class TruncatedGeometric(UnivariateLaw, ExponentialLaw):
         >>> round(TruncatedGeometric.fit([0, 1, 0, 3], n=5).mean, 12)
         1.0
         """
-        values = check_counts(data)
-        counts = check_weights(weights, len(values))
-        largest = check_largest(n, values)
-        check_counts(values, largest)
+        values, counts, largest = check_counts(data, weights, n)
         return cls.from_mean(largest, float(counts @ values / counts.sum()))
 
     def __repr__(self) -> str:
@@ -160,7 +157,7 @@ class TruncatedGeometric(UnivariateLaw, ExponentialLaw):
     @property
     def parameters(self) -> FloatArray:
         """The logarithm of rho, shape (1,)."""
-        return np.array([self._log_rho])
+        return readonly(np.array([self._log_rho]))
 
     def statistics(self, x: ArrayLike) -> FloatArray:
         """Return the entries of `x` with one more axis of length 1: the statistic is the value itself."""
@@ -169,7 +166,7 @@ class TruncatedGeometric(UnivariateLaw, ExponentialLaw):
     @property
     def mean_statistics(self) -> FloatArray:
         """The mean, shape (1,)."""
-        return np.array([self.mean])
+        return readonly(np.array([self.mean]))
 
     @property
     def log_partition(self) -> float:
@@ -215,29 +212,27 @@ class TruncatedGeometric(UnivariateLaw, ExponentialLaw):
 
     def _tail(self, count: FloatArray) -> FloatArray | np.float64:
         """Return the probability of all values but the `count` likelier ones at one end."""
+        return np.exp(-abs(self._log_rho) * count)[()] * self._head(self._n + 1.0 - count)
+
+    def _invert_head(self, probability: FloatArray) -> FloatArray:
+        """Return at which `count`, a real number, `_head` reaches each probability."""
         decay, states = abs(self._log_rho), self._n + 1.0
         if decay == 0:
-            return ((states - count) / states)[()]
-        return (np.exp(-decay * count) * np.expm1(-decay * (states - count)) / math.expm1(-decay * states))[
-            ()
-        ]
+            return probability * states
+        with np.errstate(divide="ignore"):  # all of the mass, where the other end has none
+            return np.asarray(-np.log1p(probability * math.expm1(-decay * states)) / decay)  # (G7)
 
     def ppf(self, q: ArrayLike) -> IntArray | np.int64:
         """Return the least value whose distribution function is at least each entry of `q`, in [0, 1]."""
-        levels = check_probabilities("q", q)
-        if self._log_rho == 0:
-            guess = np.ceil(levels * (self._n + 1)) - 1.0
-        elif self._log_rho < 0:
-            guess = (
-                np.ceil(np.log1p(levels * math.expm1(self._log_rho * (self._n + 1))) / self._log_rho) - 1.0
-            )
+        wanted = check_probabilities("q", q)
+        if self._log_rho <= 0:
+            guess = np.ceil(self._invert_head(wanted)) - 1.0
         else:
-            rest = np.log1p((1.0 - levels) * math.expm1(-self._log_rho * (self._n + 1))) / -self._log_rho
-            guess = np.ceil(self._n + 1 - rest) - 1.0
-        guess = np.clip(np.nan_to_num(guess, posinf=self._n), 0.0, self._n)
+            guess = np.ceil(self._n + 1 - self._invert_head(1.0 - wanted)) - 1.0
+        guess = np.clip(guess, 0.0, self._n)
         # The formula may be off by one from rounding: cdf decides.
-        guess = np.where(np.asarray(self.cdf(guess - 1.0)) >= levels, np.maximum(guess - 1.0, 0.0), guess)
-        guess = np.where(np.asarray(self.cdf(guess)) < levels, np.minimum(guess + 1.0, self._n), guess)
+        guess = np.where(np.asarray(self.cdf(guess - 1.0)) >= wanted, np.maximum(guess - 1.0, 0.0), guess)
+        guess = np.where(np.asarray(self.cdf(guess)) < wanted, np.minimum(guess + 1.0, self._n), guess)
         return guess.astype(np.int64)[()]
 
     def entropy(self) -> float:
@@ -255,13 +250,8 @@ class TruncatedGeometric(UnivariateLaw, ExponentialLaw):
         >>> TruncatedGeometric(10, 1e-9).sample(3, np.random.default_rng(0))
         array([0, 0, 0])
         """
-        shape = check_size(size)
-        uniforms = np.asarray(check_generator("rng", rng).random(shape))
-        decay = abs(self._log_rho)
-        if decay == 0:
-            steps = np.floor(uniforms * (self._n + 1))
-        else:
-            steps = np.floor(-np.log1p(uniforms * math.expm1(-decay * (self._n + 1))) / decay)  # (G7)
+        uniforms = np.asarray(check_generator("rng", rng).random(check_size(size)))
+        steps = np.floor(self._invert_head(uniforms))
         steps = np.minimum(steps, self._n).astype(np.int64)
         return steps if self._log_rho <= 0 else self._n - steps
 
@@ -312,29 +302,17 @@ def _odd_slope(x: float) -> float:
 
 
 def _solve_decay(n: int, mean: float) -> float:
-    """Return the decay >= 0 at which the mean is `mean` <= n/2: Newton steps on log mean inside a bracket.
+    """Return the decay >= 0 at which the mean is `mean` <= n/2, inside a bracket.
 
     The mean is convex and decreasing in the decay, so its tangent at 0 crosses too early (lower end); without
     truncation the mean would be larger, so the root of the plain geometric law lies too late (upper end).
     """
+    from scipy import optimize
+
     low = (n / 2 - mean) / _variance(n, 0.0)
     high = math.log1p(1 / mean) if mean > 1e-300 else -math.log(mean)
     if low == 0:
         return 0.0
-    decay = high if high * (n + 1) > 10 else low
-    for _ in range(_MAX_STEPS):
-        reached = _mean(n, decay)
-        if reached > mean:
-            low = max(low, decay)
-        else:
-            high = min(high, decay)
-        spread = _variance(n, decay)
-        moved = (
-            decay + math.log(reached / mean) * reached / spread if reached > 0 and spread > 0 else math.nan
-        )
-        if not low < moved < high:
-            moved = (low + high) / 2
-        if abs(moved - decay) <= 1e-16 * decay:
-            break
-        decay = moved
-    return decay
+    low, high = low * (1 - 1e-9), high * (1 + 1e-9)  # rounding may move either end
+    found = optimize.brentq(lambda decay: _mean(n, decay) - mean, low, high, xtol=1e-300, maxiter=_MAX_STEPS)
+    return float(found)

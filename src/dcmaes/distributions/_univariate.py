@@ -1,10 +1,12 @@
-"""What the laws of one whole number share: quantiles, likelihood, entropy; and the binomial table."""
+"""What the laws of one whole number share: quantiles, likelihood, entropy, fits; and the binomial table."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,11 +20,11 @@ from dcmaes._validation import (
     check_probabilities,
     readonly,
 )
-from dcmaes.distributions._law import ParametricLaw
-from dcmaes.distributions._states import check_size, locate
-from dcmaes.distributions._table import cumulate, entropy, sample_table
+from dcmaes.distributions._law import ParametricLaw, check_weights
+from dcmaes.distributions._table import check_size, check_whole, cumulate, entropy, locate, sample_table
 
 _LOG_SMALLEST = 746.0  # exp(-746) is zero in double precision
+_IMPOSSIBLE = 800.0  # stands for minus the log of a probability that underflows
 LARGEST_TRIALS = 2**53  # beyond it not every whole number is a float
 
 
@@ -91,9 +93,9 @@ class UnivariateLaw(ParametricLaw):
 
     def ppf(self, q: ArrayLike) -> IntArray | np.int64:
         """Return the least value whose distribution function is at least each entry of `q`, in [0, 1]."""
-        levels = check_probabilities("q", q)
+        wanted = check_probabilities("q", q)
         first, _ = self._table
-        place = np.searchsorted(self._cumulative, levels, side="left")
+        place = np.searchsorted(self._cumulative, wanted, side="left")
         return np.asarray(first + np.minimum(place, self._cumulative.size - 1), dtype=np.int64)[()]
 
     def entropy(self) -> float:
@@ -115,44 +117,70 @@ class UnivariateLaw(ParametricLaw):
         return first, first + table.size - 1
 
     def _check_states(self, x: ArrayLike) -> FloatArray:
-        values = check_array("x", x)
-        first, last = self._ends
-        for where in np.argwhere((values < first) | (values > last) | (values != np.floor(values)))[:1]:
-            raise ValueError(
-                f"x must hold whole numbers from {first} to {last}, got {values[tuple(where)]:g} at index "
-                f"{tuple(where.tolist())}"
-            )
-        return values
+        return check_whole("x", check_array("x", x), *self._ends)
 
     def _check_data(self, data: ArrayLike) -> FloatArray:
-        return check_counts(data)
+        return check_whole("data", check_array("data", data, shape=(None,)))
 
 
-def check_counts(data: ArrayLike, largest: int | None = None) -> FloatArray:
-    """Return whole numbers (n,), within 0..largest if that is given, or raise naming the offender.
+def check_counts(
+    data: ArrayLike, weights: ArrayLike | None, largest: int | None
+) -> tuple[FloatArray, FloatArray, int]:
+    """Return observed whole numbers (n,), their weights, and the largest value n of the law to be fitted.
 
-    >>> check_counts([0, 2, 1])
-    array([0., 2., 1.])
+    It is the largest seen, at least 1, unless it is given.
+
+    >>> check_counts([0, 2, 1], None, None)
+    (array([0., 2., 1.]), array([1., 1., 1.]), 2)
     """
-    values = check_array("data", data, shape=(None,))
-    bad = values != np.floor(values)
-    if largest is not None:
-        bad |= (values < 0) | (values > largest)
-    for i in np.flatnonzero(bad)[:1]:
-        allowed = "whole numbers" if largest is None else f"whole numbers from 0 to {largest}"
-        raise ValueError(f"data must hold {allowed}, got {values[i]:g} at index {i}")
-    return values
+    values = check_whole("data", check_array("data", data, shape=(None,)))
+    counts = check_weights(weights, len(values))
+    if largest is None:
+        n = max(1, int(values.max()))
+    else:
+        n = check_integer("n", largest, low=1, high=LARGEST_TRIALS)
+    return check_whole("data", values, 0, n), counts, n
 
 
-def check_largest(n: int | None, data: FloatArray) -> int:
-    """Return the largest value of a law fitted to data: as given, or the largest seen, at least 1.
+def maximise_likelihood(
+    build: Callable[[FloatArray], ParametricLaw],
+    start: FloatArray,
+    data: FloatArray,
+    counts: FloatArray,
+    *,
+    bounds: Sequence[tuple[float, float]],
+) -> FloatArray:
+    """Return parameters within `bounds` at which the likelihood of the data has a maximum.
 
-    >>> check_largest(None, np.array([0.0, 3.0])), check_largest(5, np.array([0.0, 3.0]))
-    (3, 5)
+    First without derivatives, which gets past places where the likelihood is not smooth or impossible, then
+    by the gradient.
     """
-    if n is None:
-        return max(1, int(data.max()))
-    return check_integer("n", n, low=1, high=LARGEST_TRIALS)
+    share = counts / counts.sum()
+    seen = share > 0
+    points, share = data[seen], share[seen]
+
+    def value(theta: FloatArray) -> float:
+        log_p = np.asarray(build(theta).log_pmf(points))
+        return -float(share @ np.maximum(log_p, -_IMPOSSIBLE))
+
+    def gradient(theta: FloatArray) -> FloatArray:
+        law = build(theta)
+        possible = np.isfinite(np.asarray(law.log_pmf(points)))
+        return np.asarray(-share[possible] @ law.score(points[possible]))
+
+    rough = start
+    if start.size <= 3:
+        simplex = {"maxiter": 2000, "xatol": 1e-9, "fatol": 1e-14}
+        rough = _minimize(value, start, method="Nelder-Mead", bounds=bounds, options=simplex)
+    exact = {"maxiter": 2000, "ftol": 1e-16, "gtol": 1e-11}
+    fine = _minimize(value, rough, jac=gradient, method="L-BFGS-B", bounds=bounds, options=exact)
+    return np.asarray(min((start, rough, fine), key=value))
+
+
+def _minimize(value: Callable[[FloatArray], float], start: FloatArray, **options: Any) -> FloatArray:
+    from scipy import optimize
+
+    return np.asarray(optimize.minimize(value, start, **options).x)
 
 
 def binomial_table(trials: int, p: float) -> tuple[int, FloatArray]:

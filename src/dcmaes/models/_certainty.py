@@ -17,7 +17,7 @@ from dcmaes.models._regression import (
 )
 from dcmaes.space import Sites
 
-# Probability that any pair at all is taken for certain where no two sites interact.
+# The family-wise error rate: probability that any pair is taken for certain where no two sites interact.
 FALSE_ALARMS = 0.01
 # The test is made on at most so many evaluations, the nearest to the best point: widely, and again closely,
 # where functions of numbers look more like a quadratic.
@@ -79,7 +79,7 @@ def certain_pairs(
     for window in windows:
         used = nearest[:window]
         if np.ptp(value[used]) > ROUNDING:
-            score, n_products = _scores(feature_map, features[used], value[used], is_tested)
+            score, n_products = _test_statistics(feature_map, features[used], value[used], is_tested)
             # A bound on the sum of all false alarms: (V2)
             limit = -float(ndtri(FALSE_ALARMS / (2 * len(windows) * max(n_products, 1))))
             is_certain |= score > limit
@@ -93,7 +93,7 @@ def _distance(features: FloatArray) -> FloatArray:
     return distance
 
 
-def _scores(
+def _test_statistics(
     feature_map: FeatureMap, features: FloatArray, value: FloatArray, is_tested: NDArray[np.bool_]
 ) -> tuple[FloatArray, int]:
     """Return the largest test statistic of each pair of sites, shape (d, d), and how many there could be."""
@@ -110,14 +110,14 @@ def _scores(
     for start in range(0, len(first), N_TOGETHER):
         some = slice(start, start + N_TOGETHER)
         product = features[:, first[some]] * features[:, second[some]]
-        found = _statistics(product, inverse, targets, pair_variance)
+        found = _standardised(product, inverse, targets, pair_variance)
         np.maximum.at(score, (site[first[some]], site[second[some]]), found)
     counts = np.bincount(site[varies])
     n_products = (counts.sum() ** 2 - (counts**2).sum()) // 2
     return np.maximum(score, score.T), int(n_products)
 
 
-def _statistics(
+def _standardised(
     product: FloatArray, inverse: FloatArray, targets: FloatArray, pair_variance: float
 ) -> FloatArray:
     """Return how many standard errors each coefficient of some products is from zero, (n, m) to (m,)."""
@@ -140,13 +140,14 @@ def _inverse_covariance(
     for column in features[:, n_choices:].T / SMOOTH_RANGE:
         np.abs(np.subtract.outer(column, column, out=distance), out=distance)
         smooth += np.exp(np.negative(distance, out=distance), out=distance)
-    every = [pairs, constant, choices, lines, curvature, smooth]
-    scales = [float(np.diag(gram).mean()) for gram in every]
-    grams = [gram / scale for gram, scale in zip(every, scales, strict=True) if scale > NEGLIGIBLE]
+    components = [pairs, constant, choices, lines, curvature, smooth]
+    scales = [float(np.diag(gram).mean()) for gram in components]
+    grams = [gram / scale for gram, scale in zip(components, scales, strict=True) if scale > NEGLIGIBLE]
     variances = np.array([FIRST_VARIANCE] * len(grams) + [FIRST_NOISE])
     for step in range(N_STEPS + 1):
         covariance = np.tensordot(variances[:-1], grams, 1)
         inverse = inverse_of(cholesky(covariance + variances[-1] * np.eye(len(targets))))
         if step < N_STEPS:
             variances = improved_variances(variances, grams, inverse, targets, np.ones(len(targets)))
-    return inverse, variances[0] / scales[0] if scales[0] > NEGLIGIBLE else 0.0
+    pair_variance, pair_scale = variances[0], scales[0]
+    return inverse, pair_variance / pair_scale if pair_scale > NEGLIGIBLE else 0.0

@@ -1,27 +1,46 @@
 """Test functions with known optima, as plain numpy functions of a vector (or of a named point)."""
 
-from dcmaes.problems._binary import labs, leadingones, linear, max_sat, nk_landscape, onemax, trap
+from dcmaes.problems._binary import (
+    ising_ring,
+    ising_torus,
+    labs,
+    leadingones,
+    linear,
+    max_sat,
+    nk_landscape,
+    onemax,
+    planted_graph,
+    qubo,
+    trap,
+)
 from dcmaes.problems._categorical import (
     categorical_leadingones,
     categorical_onemax,
     graph_colouring,
     matching_pairs,
 )
-from dcmaes.problems._design import heat_exchanger
-from dcmaes.problems._engineering import coil_spring, pressure_vessel, speed_reducer, stepped_beam
-from dcmaes.problems._integer import (
+from dcmaes.problems._engineering import (
+    coil_spring,
+    heat_exchanger,
+    pressure_vessel,
+    speed_reducer,
+    stepped_beam,
+)
+from dcmaes.problems._numeric import (
+    chosen_functions,
     closest_vector,
     ellipsoid,
+    mixed_ackley,
+    mixed_ellipsoid,
+    mixed_sphere,
     rastrigin,
     rosenbrock,
     rotated_ellipsoid,
     sphere,
     step,
 )
-from dcmaes.problems._mixed import chosen_functions, mixed_ackley, mixed_ellipsoid, mixed_sphere
 from dcmaes.problems._problem import Problem
 from dcmaes.problems._simulated import contamination_control, pest_control
-from dcmaes.problems._spin import ising_ring, ising_torus, planted_graph, qubo
 
 __all__ = [
     "Problem",

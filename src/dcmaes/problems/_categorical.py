@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray, check_integer, check_number
-from dcmaes.problems._problem import Pair, Problem, categorical_variables
+from dcmaes.problems._problem import Pair, Problem, categorical_variables, pairs_of
 
 
 def categorical_onemax(n: int = 20, k: int = 5, *, instance: int = 0) -> Problem:
@@ -57,11 +57,8 @@ def matching_pairs(n: int = 20, k: int = 4, *, preferred: bool = False, instance
             return float(mismatch.sum())
         return float((np.where(mismatch, 2, x[first] != z[first])).sum())
 
-    pairs: tuple[Pair, ...] = tuple(
-        (int(min(i, j)), int(max(i, j))) for i, j in zip(first, second, strict=True)
-    )
     name = "preferred pairs" if preferred else "matching pairs"
-    return _problem(f"{name} {n}x{k}", k, function, z, instance, interactions=pairs)
+    return _problem(f"{name} {n}x{k}", k, function, z, instance, pairs_of(first, second))
 
 
 def graph_colouring(n: int = 40, k: int = 3, degree: float = 4.0, *, instance: int = 0) -> Problem:
@@ -76,15 +73,11 @@ def graph_colouring(n: int = 40, k: int = 3, degree: float = 4.0, *, instance: i
     allowed = np.flatnonzero(z[first] != z[second])
     chosen = np.sort(rng.choice(allowed, min(round(degree * n / 2), len(allowed)), replace=False))
     first, second = first[chosen], second[chosen]
-    pairs: tuple[Pair, ...] = tuple((int(i), int(j)) for i, j in zip(first, second, strict=True))
-    return _problem(
-        f"graph colouring {n}x{k}",
-        k,
-        lambda x: (x[first] == x[second]).sum(),
-        z,
-        instance,
-        interactions=pairs,
-    )
+
+    def function(x: FloatArray) -> float:
+        return float((x[first] == x[second]).sum())
+
+    return _problem(f"graph colouring {n}x{k}", k, function, z, instance, pairs_of(first, second))
 
 
 def _hidden(n: int, k: int, instance: int) -> tuple[IntArray, np.random.Generator]:

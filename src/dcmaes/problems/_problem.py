@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcmaes._validation import FloatArray, readonly
+from dcmaes._validation import FloatArray, IntArray, readonly
 
 Variable = Mapping[str, Any]
 Pair = tuple[int, int]
@@ -104,6 +104,12 @@ def float_variables(n: int, low: float, high: float) -> tuple[Variable, ...]:
 def categorical_variables(n: int, n_choices: int) -> tuple[Variable, ...]:
     """Specify n variables with choices 0..n_choices-1."""
     return tuple({"type": "categorical", "choices": list(range(n_choices))} for _ in range(n))
+
+
+def pairs_of(first: IntArray, second: IntArray) -> tuple[Pair, ...]:
+    """Pairs of variables, the smaller index first, from arrays of their ends."""
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    return tuple(zip(low.tolist(), high.tolist(), strict=True))
 
 
 def all_points(n_states: int, dimension: int) -> FloatArray:

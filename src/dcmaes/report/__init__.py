@@ -6,7 +6,6 @@ them with matplotlib (the extra `plot`).
 
 from dcmaes.report._convergence import Convergence, convergence_data, plot_convergence
 from dcmaes.report._coordinates import Coordinates, coordinates_data, plot_coordinates
-from dcmaes.report._html import render_html, write_html
 from dcmaes.report._importance import Importance, importance_data, plot_importance
 from dcmaes.report._interactions import (
     Graph,
@@ -27,6 +26,7 @@ from dcmaes.report._marginals import (
     plot_marginal,
     plot_marginals,
 )
+from dcmaes.report._page import render_html, write_html
 from dcmaes.report._timeline import Timeline, plot_timeline, timeline_data
 
 __all__ = [

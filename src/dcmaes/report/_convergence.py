@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.report._drawing import BLUE, GREY, ORANGE, RED, add_remark, new_axes
+from dcmaes.report._drawing import BLUE, GREY, ORANGE, RED, add_remark, new_axes, plot
 from dcmaes.report._run import Run, read_run
 
 if TYPE_CHECKING:
@@ -92,23 +92,12 @@ def convergence_data(result: Any) -> Convergence:
     )
 
 
+@plot
 def plot_convergence(result: Any, *, ax: Axes | None = None) -> Axes:
     """Plot every value and the best so far against evaluations, restarts as dotted lines.
 
     Infeasible points are drawn hollow, failures as crosses along the edge. The axis is logarithmic when the
     values are positive and span more than two decades; outliers are left out, and counted below.
-
-    Parameters
-    ----------
-    result : Result or StoredRun
-        What to plot.
-    ax : matplotlib Axes or None
-        Where; a new figure if None.
-
-    Returns
-    -------
-    Axes
-        Where it was drawn.
 
     Examples
     --------
@@ -153,14 +142,14 @@ def plot_convergence(result: Any, *, ax: Axes | None = None) -> Axes:
 
 def _axes(run: Run) -> tuple[Axis | None, Axis | None]:
     """Return what a linear and a logarithmic axis of the values show."""
-    known = run.values[(run.statuses != "failed") & np.isfinite(run.values)]
+    finite = run.values[(run.statuses != "failed") & np.isfinite(run.values)]
     feasible = run.values[run.statuses == "ok"]
-    shown = feasible if len(feasible) else known
+    shown = feasible if len(feasible) else finite
     if len(shown) == 0:
         return None, None
 
     def axis(low: float, high: float) -> Axis:
-        return Axis(low, high, int(((known < low) | (known > high)).sum()))
+        return Axis(low, high, int(((finite < low) | (finite > high)).sum()))
 
     low, high = float(shown.min()), float(shown.max())
     log = axis(low, high) if low > 0.0 else None

@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray, check_integer
-from dcmaes.report._drawing import SEQUENTIAL, add_remark, new_axes, short, short_names
+from dcmaes.report._drawing import (
+    SEQUENTIAL,
+    Tick,
+    add_remark,
+    axis_ticks,
+    new_axes,
+    plot,
+    short,
+    short_names,
+)
 from dcmaes.report._importance import ranked_variables
-from dcmaes.report._labels import Tick, axis_ticks
 from dcmaes.report._run import read_run
 
 if TYPE_CHECKING:
@@ -83,24 +91,16 @@ def coordinates_data(result: Any, *, limit: int = 16, lines: int = 300) -> Coord
     )
 
 
+@plot
 def plot_coordinates(result: Any, *, limit: int = 16, lines: int = 300, ax: Axes | None = None) -> Axes:
     """Plot feasible points as lines across one axis for each variable, the best ones brightest and on top.
 
     Parameters
     ----------
-    result : Result or StoredRun
-        What to plot.
     limit : int
         How many variables to show at most: the most important ones.
     lines : int
         How many points to show at most.
-    ax : matplotlib Axes or None
-        Where; a new figure if None.
-
-    Returns
-    -------
-    Axes
-        Where it was drawn.
 
     Examples
     --------

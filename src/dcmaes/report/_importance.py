@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray, check_integer
-from dcmaes.report._drawing import BLUE, add_remark, new_axes, short_names
+from dcmaes.report._drawing import BLUE, add_remark, new_axes, plot, short_names
 from dcmaes.report._run import Run, read_run
 
 if TYPE_CHECKING:
@@ -81,22 +81,14 @@ def importance_data(result: Any) -> Importance:
     return Importance(run.names, share, explained, n_used)
 
 
+@plot
 def plot_importance(result: Any, *, limit: int = 20, ax: Axes | None = None) -> Axes:
     """Plot how much each variable matters; `importance_data` says what that means.
 
     Parameters
     ----------
-    result : Result or StoredRun
-        What to plot.
     limit : int
         How many variables to show at most.
-    ax : matplotlib Axes or None
-        Where; a new figure if None.
-
-    Returns
-    -------
-    Axes
-        Where it was drawn.
 
     Examples
     --------

@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray, check_integer
-from dcmaes.report._drawing import BLUE, DIVERGING, SEQUENTIAL, add_remark, new_axes, short_names, strip
-from dcmaes.report._labels import number_text
+from dcmaes.report._drawing import (
+    BLUE,
+    DIVERGING,
+    SEQUENTIAL,
+    add_remark,
+    new_axes,
+    number_text,
+    plot,
+    short_names,
+    strip,
+)
 from dcmaes.report._run import Run, read_run
 
 if TYPE_CHECKING:
@@ -136,6 +145,7 @@ def graph_data(result: Any, *, limit: int = 40) -> Graph:
     )
 
 
+@plot
 def plot_interactions(result: Any, *, limit: int = 60, ax: Axes | None = None) -> Axes:
     """Plot how strongly pairs of variables interact, as a matrix in the order of a clustering.
 
@@ -143,17 +153,8 @@ def plot_interactions(result: Any, *, limit: int = 60, ax: Axes | None = None) -
 
     Parameters
     ----------
-    result : Result or StoredRun
-        What to plot.
     limit : int
         How many variables to show at most: those that interact most.
-    ax : matplotlib Axes or None
-        Where; a new figure if None.
-
-    Returns
-    -------
-    Axes
-        Where it was drawn.
 
     Examples
     --------
@@ -167,22 +168,14 @@ def plot_interactions(result: Any, *, limit: int = 60, ax: Axes | None = None) -
     )
 
 
+@plot
 def plot_correlations(result: Any, *, limit: int = 60, ax: Axes | None = None) -> Axes:
     """Plot the correlations of the last search distribution, as a matrix in the order of a clustering.
 
     Parameters
     ----------
-    result : Result or StoredRun
-        What to plot.
     limit : int
         How many variables to show at most: the most correlated ones.
-    ax : matplotlib Axes or None
-        Where; a new figure if None.
-
-    Returns
-    -------
-    Axes
-        Where it was drawn.
 
     Examples
     --------
@@ -197,22 +190,14 @@ def plot_correlations(result: Any, *, limit: int = 60, ax: Axes | None = None) -
     )
 
 
+@plot
 def plot_interaction_graph(result: Any, *, limit: int = 40, ax: Axes | None = None) -> Axes:
     """Plot the strongest interactions that are beyond doubt as a graph: the wider a line, the stronger.
 
     Parameters
     ----------
-    result : Result or StoredRun
-        What to plot.
     limit : int
         How many interactions to show at most.
-    ax : matplotlib Axes or None
-        Where; a new figure if None.
-
-    Returns
-    -------
-    Axes
-        Where it was drawn.
 
     Examples
     --------

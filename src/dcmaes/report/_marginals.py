@@ -8,9 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray, check_integer
-from dcmaes.report._drawing import BLUE, RED, SEQUENTIAL, add_remark, literal, new_axes, short
+from dcmaes.report._drawing import (
+    BLUE,
+    RED,
+    SEQUENTIAL,
+    Tick,
+    add_remark,
+    axis_texts,
+    axis_ticks,
+    literal,
+    new_axes,
+    plot,
+    short,
+    state_labels,
+)
 from dcmaes.report._importance import ranked_variables
-from dcmaes.report._labels import Tick, axis_texts, axis_ticks, state_labels
 from dcmaes.report._run import Run, read_run
 
 if TYPE_CHECKING:
@@ -182,22 +194,14 @@ def plot_marginals(result: Any, *, limit: int = 24) -> Figure:
     return figure
 
 
+@plot
 def plot_marginal(result: Any, variable: str | int, *, ax: Axes | None = None) -> Axes:
     """Plot where the search looked along one variable over time, as in `plot_marginals`.
 
     Parameters
     ----------
-    result : Result or StoredRun
-        What to plot.
     variable : str or int
         Its name, or its position if points are arrays.
-    ax : matplotlib Axes or None
-        Where; a new figure if None.
-
-    Returns
-    -------
-    Axes
-        Where it was drawn.
 
     Examples
     --------

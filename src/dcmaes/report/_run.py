@@ -1,8 +1,10 @@
-"""A run as reports see it: coded points, their results, and when and where they were evaluated."""
+"""A run as reports see it: coded points, their results, when and where they were evaluated, how to repeat."""
 
 from __future__ import annotations
 
+import json
 import math
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,8 +16,8 @@ from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray, shown
 from dcmaes.optimizer import Result
+from dcmaes.report._drawing import axis_position, variable_labels
 from dcmaes.report._effects import Effects, total_effects
-from dcmaes.report._labels import axis_position, variable_labels
 from dcmaes.space import Space
 from dcmaes.store import StoredRun
 
@@ -211,3 +213,63 @@ def _position(x: FloatArray, wanted: FloatArray | None) -> int | None:
     if wanted is None:
         return None
     return int(np.flatnonzero((x == wanted).all(axis=1))[0])
+
+
+def reproduction(run: Run, command: str | None) -> dict[str, Any]:
+    """Return how to repeat the run: command (by default the call in Python), settings, versions, space."""
+    import scipy
+
+    import dcmaes
+
+    here = {
+        "dcmaes": dcmaes.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+    return {
+        "command": command or _call(run),
+        "settings": {key: str(value) for key, value in run.settings.items() if value is not None},
+        "versions": run.versions or here,
+        "space": _space_text(run.space),
+    }
+
+
+def _call(run: Run) -> str:
+    """Return the call that repeats the run; the objective, and what is no plain data, are left to the user.
+
+    >>> import dcmaes as dc
+    >>> print(_call(read_run(dc.minimize(sum, dc.Space.binary(2), budget=4, seed=1))))
+    import dcmaes as dc
+    <BLANKLINE>
+    space = dc.Space.from_dict({'array': [{'type': 'binary', 'repeat': 2}]})
+    result = dc.minimize(objective, space, budget=4, seed=1, strategy='auto')
+    """
+    usual = {
+        "time_limit": None,
+        "target": None,
+        "patience": None,
+        "duplicates": "cache",
+        "on_error": "penalize",
+    }
+    told = {**usual, **run.settings}
+    changed = [name for name, value in usual.items() if told[name] != value]
+    given = [f"{name}={told[name]!r}" for name in ("budget", "seed", "strategy", *changed)]
+    given += ["constraints=constraints"] * bool(told.get("has_constraints"))
+    try:
+        space = f"dc.Space.from_dict({run.space.to_dict()!r})"
+    except TypeError:
+        space = "...  # as below"
+    call = f"dc.{run.direction}(objective, space, {', '.join(given)})"
+    return f"import dcmaes as dc\n\nspace = {space}\nresult = {call}"
+
+
+def _space_text(space: Space) -> str:
+    """Return the space as JSON, a variable on each line, or as Python writes it if it is no plain data."""
+    try:
+        plain = space.to_dict()
+    except TypeError:
+        return repr(space)
+    lines = [f"  {json.dumps(name)}: {json.dumps(variable)}" for name, variable in plain.items()]
+    return "{\n" + ",\n".join(lines) + "\n}"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.report._drawing import STATUS_COLOURS, add_remark, new_axes, short_names
+from dcmaes.report._drawing import STATUS_COLOURS, add_remark, new_axes, plot, short_names
 from dcmaes.report._run import Run, read_run
 
 if TYPE_CHECKING:
@@ -86,20 +86,9 @@ def timeline_data(result: Any) -> Timeline:
     )
 
 
+@plot
 def plot_timeline(result: Any, *, ax: Axes | None = None) -> Axes:
     """Plot what each worker was doing when; where workers are not known, how many evaluations ran at once.
-
-    Parameters
-    ----------
-    result : Result or StoredRun
-        What to plot.
-    ax : matplotlib Axes or None
-        Where; a new figure if None.
-
-    Returns
-    -------
-    Axes
-        Where it was drawn.
 
     Examples
     --------

@@ -14,19 +14,21 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from dcmaes.store._lock import Lock
 from dcmaes.store._reader import Reader
-from dcmaes.store._rows import EvaluationRow, LossRow, TrialRow
 from dcmaes.store._schema import (
     DIGEST_MASK,
+    EvaluationRow,
+    Lock,
+    Loss,
     StoreError,
+    TrialRow,
     connect,
     create_tables,
-    intelligible,
     is_empty,
     row_digest,
+    store_error,
     sync_folder,
-    unusable,
+    translated_errors,
 )
 
 # Evaluations that took this long together are worth waiting for the disk: it takes a few milliseconds, so
@@ -59,7 +61,7 @@ class Journal:
         # Closes the file also where nobody does.
         self._finalizer = weakref.finalize(self, _close, self._connection, self._take_lock())
         try:
-            with intelligible(path):
+            with translated_errors(path):
                 self.is_new = is_empty(self._connection)
                 self._seq = 0 if self.is_new else self.reader.last_seq()
         except StoreError:
@@ -122,7 +124,7 @@ class Journal:
         with self._transaction(self._is_worth_a_sync([evaluation])):
             self._insert("evaluation", [(*evaluation, time.time(), None)])
 
-    def write_loss(self, loss: LossRow) -> None:
+    def write_loss(self, loss: Loss) -> None:
         """Write that an evaluation was lost and is begun again."""
         with self._transaction():
             self._insert("loss", [loss])
@@ -145,7 +147,7 @@ class Journal:
             with closing(sqlite3.connect(path)) as other:
                 self._connection.backup(other)
         except sqlite3.Error as error:
-            raise unusable(path, error, "written") from error
+            raise store_error(path, error, "written") from error
 
     def check_files(self) -> None:
         """Raise StoreError if the store was deleted, or something else is in its place."""
@@ -169,7 +171,7 @@ class Journal:
         try:
             self._connection.execute(statement)
         except sqlite3.Error as error:
-            raise unusable(self.path, error, "written") from error
+            raise store_error(self.path, error, "written") from error
 
     @contextmanager
     def _transaction(self, is_synced: bool = False) -> Iterator[None]:
@@ -189,7 +191,7 @@ class Journal:
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
             if isinstance(error, sqlite3.Error):
-                raise unusable(self.path, error, "written") from error
+                raise store_error(self.path, error, "written") from error
             raise
         self._unsynced = 0.0 if is_synced else self._unsynced
         self._last_write = time.monotonic()
@@ -238,7 +240,7 @@ class Journal:
             raise StoreError(f"the store {str(self.path)!r} is in use{self._name_holder()}")
         except (sqlite3.Error, StoreError) as error:
             self._connection.close()
-            raise error if isinstance(error, StoreError) else unusable(self.path, error) from error
+            raise error if isinstance(error, StoreError) else store_error(self.path, error) from error
 
     def _is_alone(self) -> bool:
         """Tell, without the lock file, whether nobody else has the database open.

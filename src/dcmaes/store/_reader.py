@@ -12,9 +12,17 @@ from heapq import merge
 from pathlib import Path
 from typing import Any
 
-from dcmaes.store._lock import is_held
-from dcmaes.store._rows import Ask, EvaluationRow, LossRow, Sitting, Snapshot, TrialRow
-from dcmaes.store._schema import connect, unusable
+from dcmaes.store._schema import (
+    Ask,
+    EvaluationRow,
+    Loss,
+    Sitting,
+    Snapshot,
+    TrialRow,
+    connect,
+    is_held,
+    store_error,
+)
 
 _TRIAL = "id, point, restart, asked_at, is_again"
 _EVALUATION = "trial, value, violation, reason, traceback, seconds, told_at, worker, started_at"
@@ -127,10 +135,10 @@ class Reader:
             WHERE id NOT IN (SELECT trial FROM evaluation WHERE seq IS NOT NULL) ORDER BY id"""
         return [TrialRow(*row) for row in self._query(query)]
 
-    def losses(self) -> list[LossRow]:
+    def losses(self) -> list[Loss]:
         """Return evaluations that were begun and lost, in their order."""
         return [
-            LossRow(*row) for row in self._query("SELECT trial, reason, worker, at FROM loss ORDER BY rowid")
+            Loss(*row) for row in self._query("SELECT trial, reason, worker, at FROM loss ORDER BY rowid")
         ]
 
     def _query(self, query: str, *values: Any) -> Iterator[Any]:
@@ -138,7 +146,7 @@ class Reader:
             for row in self._connection.execute(query, values):  # noqa: UP028 - that would close it twice
                 yield row
         except sqlite3.Error as error:
-            raise unusable(self.path, error, "read") from error
+            raise store_error(self.path, error, "read") from error
 
 
 def _evaluation(row: Any) -> EvaluationRow:

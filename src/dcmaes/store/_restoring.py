@@ -22,8 +22,7 @@ from dcmaes.run._trial import Outcome, Outstanding, Reading, Trial, failure, fre
 from dcmaes.space import Space
 from dcmaes.store._codec import dumps, loads
 from dcmaes.store._reader import Reader
-from dcmaes.store._rows import Ask, EvaluationRow, Snapshot, TrialRow
-from dcmaes.store._schema import intelligible
+from dcmaes.store._schema import Ask, EvaluationRow, Snapshot, TrialRow, translated_errors
 from dcmaes.strategies import Strategy, make_strategy
 
 
@@ -47,7 +46,7 @@ def arguments_of(
     has_constraints : bool
         Whether there are constraints, which are code and not in the store.
     """
-    with intelligible(reader.path):
+    with translated_errors(reader.path):
         identity, name = reader.identity(), repr(str(reader.path))
         if identity["has_constraints"] and not has_constraints:
             raise ArgumentError(
@@ -83,7 +82,7 @@ def rebuild(
         Those of the run, to go on with it exactly. None to look at it: points are handed out as stored,
         starting points are as bad as they were then, and no user code is run.
     """
-    with intelligible(reader.path):
+    with translated_errors(reader.path):
         identity, sittings, name = reader.identity(), reader.sittings(), repr(str(reader.path))
         kept = {key: identity[key] for key in ("seed", "direction", "duplicates")}
         chosen = _choose_space(name, identity["space"], space)

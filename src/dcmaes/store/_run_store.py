@@ -19,11 +19,17 @@ from dcmaes.run._settings import LIMITS, Settings
 from dcmaes.run._trial import Outstanding, Reading, Trial
 from dcmaes.space import Space
 from dcmaes.store._journal import Journal
-from dcmaes.store._lock import is_held
 from dcmaes.store._reader import Reader
 from dcmaes.store._restoring import reading_of, restore, take_snapshot, versions
-from dcmaes.store._rows import EvaluationRow, LossRow, TrialRow
-from dcmaes.store._schema import StoreError, intelligible, sync_folder
+from dcmaes.store._schema import (
+    EvaluationRow,
+    Loss,
+    StoreError,
+    TrialRow,
+    is_held,
+    sync_folder,
+    translated_errors,
+)
 from dcmaes.strategies import Strategy, is_registered
 
 # The optimizer's own work since the last snapshot, in seconds and in times of what a snapshot costs: going on
@@ -52,7 +58,7 @@ class RunStore:
         if self.journal.is_new:
             return given
         reader = self.journal.reader
-        with intelligible(reader.path):
+        with translated_errors(reader.path):
             seed = given.seed if is_seed_given else reader.identity()["seed"]
             return replace(given, seed=seed, **reader.sittings()[0].limits)
 
@@ -64,7 +70,7 @@ class RunStore:
             return
         reader = self.journal.reader
         begun = time.perf_counter()
-        with intelligible(reader.path):
+        with translated_errors(reader.path):
             _compare(reader, run)
             is_same = restore(run, reader, reader.snapshot(), is_exact=True)
             run.relimit(limits)
@@ -101,7 +107,7 @@ class RunStore:
 
     def write_loss(self, trial: Trial, reason: str, worker: str | None) -> None:
         """Write that an evaluation came to nothing and is made again."""
-        self.journal.write_loss(LossRow(trial.id, reason, worker, time.time()))
+        self.journal.write_loss(Loss(trial.id, reason, worker, time.time()))
 
     def close(self, run: Run, is_whole: bool, optimizer_time: float) -> None:
         """Write how the sitting ended and, unless a change broke off in its middle, where the run is.

@@ -1,7 +1,8 @@
-"""The tables, and how the database is opened: never over something else, never with half of them."""
+"""The database of a run: its tables and rows, how it is opened (never over something else), and its lock."""
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
 import struct
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dcmaes._validation import ArgumentError
 
@@ -18,9 +19,11 @@ APPLICATION_ID = 0x64636D61
 VERSION = 8
 # How long a reader or writer waits for another one's transaction.
 _PATIENCE = 10.0
+# How long a writer waits for the lock: a reader that looks whether it is held holds it for an instant itself.
+_LOCK_PATIENCE = 1.0
 _SMALLEST = 512
 # What reading contents that make no sense may raise.
-_NONSENSE = (
+_DECODING_ERRORS = (
     *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, MemoryError),
     struct.error,
 )
@@ -52,6 +55,93 @@ _STATEMENTS = [statement.strip() for statement in TABLES.split(";") if statement
 _CONTENTS = ("run", "sitting", "ask", "trial", "evaluation", "loss", "snapshot")
 # Digests of rows are added up in this many bits: SQLite's integers have one more, so no sum overflows.
 DIGEST_MASK = 2**62 - 1
+
+
+class TrialRow(NamedTuple):
+    """A trial that was handed out: its point as a row of bytes, and when (seconds since 1970).
+
+    `is_again` is 1 if it is to make sure of a point that is known, otherwise 0.
+    """
+
+    id: int
+    point: bytes
+    restart: int
+    asked_at: float
+    is_again: int
+
+
+class EvaluationRow(NamedTuple):
+    """The result of one trial, in the user's sign.
+
+    Attributes
+    ----------
+    trial : int
+        Number of the trial.
+    value, violation : float
+        NaN and infinite for a failure.
+    reason, traceback : str or None
+        Why it failed, in one line and in full.
+    seconds : float
+        How long the objective took; NaN if not known.
+    told_at : float
+        Seconds from the start of the run to the tell; NaN before the tell.
+    worker : str or None
+        Who evaluated it.
+    started_at : float
+        When the evaluation began, in seconds since 1970; NaN if not known.
+    """
+
+    trial: int
+    value: float
+    violation: float
+    reason: str | None = None
+    traceback: str | None = None
+    seconds: float = math.nan
+    told_at: float = math.nan
+    worker: str | None = None
+    started_at: float = math.nan
+
+
+class Loss(NamedTuple):
+    """An evaluation that came to nothing because its worker did, and was begun again."""
+
+    id: int
+    reason: str
+    worker: str | None
+    at: float
+
+
+class Ask(NamedTuple):
+    """A call of ask: how many were wanted, and which trials were handed out."""
+
+    n: int | None
+    first_trial: int
+    n_trials: int
+
+
+class Sitting(NamedTuple):
+    """A session: one process using the store, from opening to closing it; times in seconds since 1970.
+
+    `ended`, `stop_reason`, `message` and `optimizer_time` are None for one that is at work or was killed.
+    """
+
+    id: int
+    pid: int
+    host: str
+    started: float
+    ended: float | None
+    limits: dict[str, Any]
+    versions: dict[str, str]
+    stop_reason: str | None
+    message: str | None
+    optimizer_time: float | None
+
+
+class Snapshot(NamedTuple):
+    """Where the run was after event `seq`, without the evaluations, which are in their table."""
+
+    seq: int
+    data: bytes
 
 
 class StoreError(RuntimeError):
@@ -88,9 +178,9 @@ def connect(path: Path, *, is_writing: bool) -> sqlite3.Connection:
     try:
         connection = _open(path, is_writing)
     except sqlite3.Error as error:
-        raise unusable(path, error) from error
+        raise store_error(path, error) from error
     try:
-        with intelligible(path):
+        with translated_errors(path):
             _check(connection, path, is_writing)
     except BaseException:
         connection.close()
@@ -132,19 +222,19 @@ def is_empty(connection: sqlite3.Connection) -> bool:
 
 
 @contextmanager
-def intelligible(path: Path) -> Iterator[None]:
+def translated_errors(path: Path) -> Iterator[None]:
     """Raise StoreError where the body cannot make sense of what it reads, and pass what it says itself."""
     try:
         yield
     except (StoreError, ArgumentError):
         raise
     except sqlite3.Error as error:
-        raise unusable(path, error, "read") from error
-    except _NONSENSE as error:
+        raise store_error(path, error, "read") from error
+    except _DECODING_ERRORS as error:
         raise StoreError(f"the store {str(path)!r} cannot be read: it is damaged ({error!r})") from error
 
 
-def unusable(path: Path, error: Exception, doing: str = "used") -> StoreError:
+def store_error(path: Path, error: Exception, doing: str = "used") -> StoreError:
     """Return the error that says what is wrong with a store in words."""
     text = str(error)
     hints = {
@@ -208,7 +298,7 @@ def _check(connection: sqlite3.Connection, path: Path, is_writing: bool) -> None
             raise sqlite3.DatabaseError(f"malformed: {found}")
         _check_digest(connection)
     except sqlite3.Error as error:
-        raise unusable(path, error) from error
+        raise store_error(path, error) from error
 
 
 def _check_digest(connection: sqlite3.Connection) -> None:
@@ -230,6 +320,57 @@ def _definitions(connection: sqlite3.Connection) -> list[str]:
 
 def _pragma(connection: sqlite3.Connection, name: str) -> Any:
     return connection.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+class Lock:
+    """The lock of the store at `path`: an SQLite transaction held open on a file beside it.
+
+    One process at a time may write. SQLite's locks belong to a process and end with it, also by SIGKILL;
+    worker processes that were forked off do not hold them; and they work on every system on which SQLite
+    does. The file stays behind, empty.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._connection = _connect_lock(path, _LOCK_PATIENCE)
+
+    @staticmethod
+    def file_of(path: Path) -> Path:
+        """Return where the lock of the store at `path` is."""
+        return path.with_name(f"{path.name}-lock")
+
+    def acquire(self) -> bool:
+        """Take the lock if it is free, and tell whether it was."""
+        try:
+            self._connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error):
+                return False
+            raise
+        return True
+
+    def release(self) -> None:
+        """Give the lock back."""
+        self._connection.close()
+
+
+def is_held(path: Path) -> bool:
+    """Tell whether some process holds the lock of the store at `path`; makes no file."""
+    path = path.resolve()
+    if not Lock.file_of(path).exists():
+        return False
+    try:
+        connection = _connect_lock(path, 0.0)
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        finally:
+            connection.close()
+    except sqlite3.OperationalError as error:
+        return "locked" in str(error)
+    return False
+
+
+def _connect_lock(path: Path, timeout: float) -> sqlite3.Connection:
+    return sqlite3.connect(Lock.file_of(path), timeout=timeout, isolation_level=None, check_same_thread=False)
 
 
 def sync_folder(folder: Path) -> None:

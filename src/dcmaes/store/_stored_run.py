@@ -17,8 +17,7 @@ from dcmaes.run._stopping import StopReason
 from dcmaes.space import Space
 from dcmaes.store._reader import Reader
 from dcmaes.store._restoring import rebuild
-from dcmaes.store._rows import EvaluationRow, Sitting
-from dcmaes.store._schema import intelligible
+from dcmaes.store._schema import EvaluationRow, Sitting, translated_errors
 from dcmaes.strategies import Strategy
 
 
@@ -48,15 +47,6 @@ class Failure(NamedTuple):
     reason: str
     traceback: str | None
     worker: str | None
-
-
-class Loss(NamedTuple):
-    """An evaluation that came to nothing because its worker did, and was begun again."""
-
-    id: int
-    reason: str
-    worker: str | None
-    at: float
 
 
 class StoredRun:
@@ -107,7 +97,7 @@ class StoredRun:
         told = list(reader.evaluations())
         self.timeline = tuple(_span(row) for row in told if row.worker is not None)
         self.failures = tuple(self._failures(told))
-        self.losses = tuple(Loss(*row) for row in reader.losses())
+        self.losses = tuple(reader.losses())
         self.started = self.settings["created"]
         self.updated = reader.last_write()
 
@@ -140,7 +130,7 @@ class StoredRun:
             raise ArgumentError(
                 f"the run in {str(self.path)!r} used a strategy of your own, {name!r}: pass strategy= to read"
             )
-        with intelligible(self.path):
+        with translated_errors(self.path):
             result = result_of(self._run, self._optimizer_time)
             return replace(result, stop_reason=self.stop_reason, message=self.message)
 
@@ -189,7 +179,7 @@ def read(
     >>> run.result().fun == result.fun
     True
     """
-    with Reader.opened(path) as reader, intelligible(reader.path):
+    with Reader.opened(path) as reader, translated_errors(reader.path):
         return StoredRun(reader, space, strategy)
 
 

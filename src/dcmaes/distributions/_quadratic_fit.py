@@ -1,7 +1,8 @@
-"""Parameters of a law exp(a.x + x'Bx/2) on {0..n_i} from its first and second moments, by enumeration.
+"""Parameters of a law exp(a.x + x'Bx/2) on {0..n_i}: from its moments by enumeration, from data at any size.
 
-Newton's method on the dual of the maximum-entropy problem, which is convex. Moments on the boundary of what
-is possible have no finite parameters: those returned then are large, and give the moments up to rounding.
+From moments by Newton's method on the dual of the maximum-entropy problem, which is convex. Moments on the
+boundary of what is possible have no finite parameters: those returned then are large, and give the moments up
+to rounding. From data by pseudo-likelihood: each variable given all others.
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ import numpy as np
 from scipy import linalg
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.distributions._exponential_family import normalise
-from dcmaes.distributions._quadratic import Statistics, log_weights
-from dcmaes.distributions._subsets import sum_supersets
+from dcmaes.distributions._quadratic import Exponent, Statistics
+from dcmaes.distributions._table import normalise, sum_supersets
 
 _EPSILON = float(np.finfo(np.float64).eps)
 # Every probability of a pair is matched to this, relatively, or to the rounding of the moments given.
@@ -33,6 +33,8 @@ _RIDGES = (1e-15, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
 _SCALING_WORK = 2e6  # cells of tables to go through: about a second, and more beyond fifteen variables
 _TINY = float(np.finfo(np.float64).tiny)
 _ZERO = 1e-18  # stands for a probability of zero
+# In variables of variance 1: data that some variables separate perfectly would ask for infinite parameters.
+_LARGEST_PARAMETER = 50.0
 
 
 class NotConvergedError(ArithmeticError):
@@ -74,16 +76,16 @@ def fit_binary_moments(mean: FloatArray, covariance: FloatArray) -> tuple[FloatA
     (0.81093, 0.81093)
     """
     statistics = Statistics.of(np.ones(mean.size, dtype=np.int64))
-    turned = mean > 0.5
-    sign = np.where(turned, -1.0, 1.0)
-    rare = np.where(turned, 1.0 - mean, mean)
+    flipped = mean > 0.5
+    sign = np.where(flipped, -1.0, 1.0)
+    rare = np.where(flipped, 1.0 - mean, mean)
     second = covariance * np.outer(sign, sign) + np.outer(rare, rare)
     pairs = np.maximum(second[statistics.first, statistics.second], 0.0)
     target = np.concatenate([rare, pairs])
     masks = _subset_masks(statistics)
 
     def evaluate(theta: FloatArray) -> Dual:
-        law = normalise(log_weights(statistics.trials, *statistics.unpack(theta)))
+        law = normalise(Exponent(statistics.trials, *statistics.unpack(theta)).table())
         mixed = sum_supersets(np.exp(law.log_probabilities)).reshape(-1)  # every E[prod x_i over A]  (B7)
         expected = mixed[masks]  # (E3)
         hessian = mixed[masks[:, np.newaxis] | masks] - np.outer(expected, expected)  # (E4)
@@ -91,17 +93,17 @@ def fit_binary_moments(mean: FloatArray, covariance: FloatArray) -> tuple[FloatA
 
     inside = np.where(rare > 0, rare, _ZERO)
     start = np.concatenate([np.log(inside) - np.log1p(-inside), np.zeros(pairs.size)])
-    tolerance = _binary_tolerance(rare, np.where(turned, 1.0, rare), pairs, statistics)
+    tolerance = _binary_tolerance(rare, np.where(flipped, 1.0, rare), pairs, statistics)
     try:
         theta = _minimise(evaluate, start, target, tolerance, statistics)
     except NotConvergedError:
-        start = _scale_pairs(rare, pairs, statistics)
+        start = _fit_proportionally(rare, pairs, statistics)
         theta = _minimise(evaluate, start, target, tolerance, statistics)
     field, coupling = statistics.unpack(theta)
-    return sign * (field + coupling @ turned), coupling * np.outer(sign, sign)
+    return sign * (field + coupling @ flipped), coupling * np.outer(sign, sign)
 
 
-def _scale_pairs(rare: FloatArray, pairs: FloatArray, statistics: Statistics) -> FloatArray:
+def _fit_proportionally(rare: FloatArray, pairs: FloatArray, statistics: Statistics) -> FloatArray:
     """Return parameters that nearly match the moments, by iterative proportional fitting.
 
     One pair of variables after the other is given its four probabilities exactly, each time multiplying the
@@ -168,15 +170,9 @@ def fit_lattice_moments(
     statistics = Statistics.of(trials)
     scale = np.sqrt(np.diag(covariance))
     states = [(np.arange(n + 1) - m) / s for n, m, s in zip(trials, mean, scale, strict=True)]
-    table = statistics.table(states)
+    table = statistics.at(np.stack(np.meshgrid(*states, indexing="ij"), axis=-1).reshape(-1, trials.size))
     correlation = covariance / np.outer(scale, scale)
-    target = np.concatenate(
-        [
-            np.zeros(trials.size),
-            np.full(statistics.squared.size, 0.5),
-            correlation[statistics.first, statistics.second],
-        ]
-    )
+    target = statistics.pack(np.zeros(trials.size), correlation / (1.0 + np.eye(trials.size)))
 
     def evaluate(theta: FloatArray) -> Dual:
         law = normalise(table @ theta)
@@ -186,9 +182,7 @@ def fit_lattice_moments(
         return Dual(law.log_partition - float(theta @ target), expected - target, (centred.T * p) @ centred)
 
     precision = np.asarray(linalg.pinvh(correlation + 1e-6 * np.eye(trials.size)))
-    start = np.concatenate(
-        [np.zeros(trials.size), -precision.diagonal()[statistics.squared], 0.0 * statistics.first]
-    )
+    start = statistics.pack(np.zeros(trials.size), -np.diag(precision.diagonal()))
     tolerance = np.full(target.size, _RELATIVE_TOLERANCE)
     theta = _minimise(evaluate, start, target, tolerance, statistics)
     standard, curvature = statistics.unpack(theta)
@@ -209,7 +203,7 @@ def _minimise(
     for _ in range(_MAX_STEPS):
         if (np.abs(now.gradient) <= tolerance).all():
             return theta
-        found = _search(evaluate, theta, now, target, tolerance)
+        found = _line_search(evaluate, theta, now, target, tolerance)
         if found is None:
             break
         theta, now = found
@@ -219,7 +213,7 @@ def _minimise(
     raise NotConvergedError(*statistics.unpack(theta), now.gradient)
 
 
-def _search(
+def _line_search(
     evaluate: Callable[[FloatArray], Dual],
     theta: FloatArray,
     now: Dual,
@@ -268,3 +262,100 @@ def _solve(hessian: FloatArray, residual: FloatArray, damping: float) -> FloatAr
         break
     step = np.asarray(step / scale)
     return step * min(1.0, _LARGEST_MOVE / max(float(np.abs(step).max()), 1.0))
+
+
+class _Data(NamedTuple):
+    """Observations in variables of mean 0 and variance 1, and the states of each variable in them."""
+
+    y: FloatArray  # (n, k)
+    weights: FloatArray  # (n,), summing to one
+    states: list[FloatArray]
+    centre: FloatArray
+    scale: FloatArray
+
+
+def fit_pseudo_likelihood(
+    trials: IntArray, data: FloatArray, weights: FloatArray, *, l1: float, l2: float
+) -> Exponent:
+    """Return the exponent that maximises the mean log probability of each variable given the others.
+
+    Less l1 times the sum of the sizes, and l2 / 2 times the sum of the squares, of the couplings of variables
+    scaled to variance 1. The problem is convex, and solved by L-BFGS-B with couplings split by sign for l1.
+
+    Parameters
+    ----------
+    trials : ndarray of int64, shape (k,)
+    data : ndarray, shape (n, k)
+    weights : ndarray, shape (n,)
+    l1, l2 : float
+
+    Examples
+    --------
+    >>> x = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> fit = fit_pseudo_likelihood(np.array([1, 1]), x, np.array([3.0, 3.0, 1.0, 1.0]), l1=0.0, l2=0.0)
+    >>> round(float(fit.quadratic[0, 1]), 3), round(float(np.log(9.0)), 3)
+    (2.197, 2.197)
+    """
+    from scipy import optimize
+
+    statistics = Statistics.of(trials)
+    scaled = _standardise(trials, data, weights / weights.sum())
+    n_own = trials.size + statistics.squared.size
+    n_pairs = statistics.first.size
+
+    def objective(split: FloatArray) -> tuple[float, FloatArray]:
+        up, down = split[n_own : n_own + n_pairs], split[n_own + n_pairs :]
+        theta = np.concatenate([split[:n_own], up - down])
+        value, gradient = _negative_log(statistics, scaled, theta)
+        pairs = theta[n_own:]
+        value += l1 * float(split[n_own:].sum()) + 0.5 * l2 * float(pairs @ pairs)
+        slope = gradient[n_own:] + l2 * pairs
+        return value, np.concatenate([gradient[:n_own], l1 + slope, l1 - slope])
+
+    bound = _LARGEST_PARAMETER
+    found = optimize.minimize(
+        objective,
+        np.zeros(n_own + 2 * n_pairs),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(-bound, bound)] * n_own + [(0.0, bound)] * (2 * n_pairs),
+        options={"maxiter": 5000, "maxfun": 20000, "ftol": 1e-15, "gtol": 1e-10, "maxcor": 30},
+    ).x
+    pairs = found[n_own : n_own + n_pairs] - found[n_own + n_pairs :]
+    slope, curvature = statistics.unpack(np.concatenate([found[:n_own], pairs]))
+    quadratic = curvature / np.outer(scaled.scale, scaled.scale)  # (Y4)
+    return Exponent.of(trials, slope / scaled.scale - quadratic @ scaled.centre, quadratic)
+
+
+def _standardise(trials: IntArray, data: FloatArray, weights: FloatArray) -> _Data:
+    centre = weights @ data
+    deviation = np.sqrt(weights @ (data - centre) ** 2)
+    scale = np.where(deviation > 1e-9 * trials, deviation, 1.0)  # rounding may leave a constant some
+    states = [(np.arange(n + 1) - c) / s for n, c, s in zip(trials, centre, scale, strict=True)]
+    return _Data((data - centre) / scale, weights, states, centre, scale)
+
+
+def _negative_log(statistics: Statistics, data: _Data, theta: FloatArray) -> tuple[float, FloatArray]:
+    """Return minus the mean log pseudo-likelihood and its gradient in the parameters."""
+    slope, curvature = statistics.unpack(theta)
+    own = curvature.diagonal().copy()
+    couplings = curvature - np.diag(own)
+    local = slope + data.y @ couplings
+    value = 0.0
+    off = np.empty_like(data.y)  # expectation given the others, less what was seen
+    off_square = np.zeros(own.size)
+    for i, states in enumerate(data.states):
+        exponents = local[:, i, np.newaxis] * states + 0.5 * own[i] * states**2
+        top = exponents.max(axis=1, keepdims=True)
+        p = np.exp(exponents - top)
+        total = p.sum(axis=1, keepdims=True)
+        p /= total
+        seen = data.y[:, i]
+        log_p = local[:, i] * seen + 0.5 * own[i] * seen**2 - top[:, 0] - np.log(total[:, 0])
+        value -= float(data.weights @ log_p)  # (Y10)
+        off[:, i] = p @ states - seen
+        off_square[i] = data.weights @ (p @ states**2 - seen**2) / 2.0
+    weighted = off * data.weights[:, np.newaxis]
+    products = weighted.T @ data.y
+    pairs = (products + products.T)[statistics.first, statistics.second]
+    return value, np.concatenate([weighted.sum(axis=0), off_square[statistics.squared], pairs])

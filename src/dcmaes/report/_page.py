@@ -1,11 +1,19 @@
-"""What the page of the report is drawn from: plain data, and what of it is left out."""
+"""The report: one file that needs nothing else, no network, and runs no script but its own.
+
+Its page is drawn from plain data, `payload`, in which what would be too much is left out, and counted.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import math
-import platform
+import os
 from collections.abc import Mapping
+from html import escape
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +25,8 @@ from dcmaes.report._coordinates import coordinates_data
 from dcmaes.report._importance import importance_data
 from dcmaes.report._interactions import correlations_data, graph_data, interactions_data
 from dcmaes.report._marginals import marginals_data
-from dcmaes.report._run import Run
+from dcmaes.report._run import Run, read_run, reproduction
 from dcmaes.report._timeline import timeline_data
-from dcmaes.space import Space
 
 _MOST_MARKS = 2000
 _MOST_BARS = 20
@@ -27,14 +34,108 @@ _DIGITS = 6
 _LONGEST_OUTPUT = 20_000
 _MOST_OUTPUT = 4_000_000
 _LARGEST_EXACT = 2**53
+_SCRIPTS = ("elements.js", "charts.js", "figures.js", "table.js", "page.js")
 _STATUSES = ("ok", "infeasible", "failed")
+
+
+def write_html(
+    result: Any,
+    path: str | os.PathLike[str],
+    *,
+    title: str = "dcmaes report",
+    outputs: Mapping[int, str] | None = None,
+    command: str | None = None,
+) -> Path:
+    """Write a report of a run: one HTML file, to be opened in a browser, sent or kept.
+
+    Parameters
+    ----------
+    result : Result or StoredRun
+        The run, which may still be in progress.
+    path : path
+        The file; one that exists is replaced.
+    title : str
+        What the report is called.
+    outputs : dict of int and str, or None
+        What evaluations had printed, by the number of the trial; shown with failures and in the details.
+    command : str or None
+        How to repeat the run; by default, the call in Python.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import dcmaes as dc
+    >>> result = dc.minimize(sum, dc.Space.binary(8), budget=40, seed=0)
+    >>> path = write_html(result, tempfile.mkdtemp() + "/report.html", title="Bits")
+    >>> "<title>Bits</title>" in path.read_text(encoding="utf-8")
+    True
+    """
+    path = Path(path)
+    text = render_html(result, title=title, outputs=outputs, command=command)
+    path.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+    return path
+
+
+def render_html(
+    result: Any,
+    *,
+    title: str = "dcmaes report",
+    outputs: Mapping[int, str] | None = None,
+    command: str | None = None,
+) -> str:
+    """Return the text of the report; everything is as in `write_html`.
+
+    >>> import dcmaes as dc
+    >>> render_html(dc.minimize(sum, dc.Space.binary(8), budget=40, seed=0))[:15]
+    '<!doctype html>'
+    """
+    if not isinstance(title, str):
+        raise TypeError(f"title must be a string, got {title!r}")
+    if command is not None and not isinstance(command, str):
+        raise TypeError(f"command must be a string or None, got {command!r}")
+    run = read_run(result, outputs)
+    style, script = _asset("page.css"), "\n".join(_asset(name) for name in _SCRIPTS)
+    # The browser runs and applies what has these digests, and loads nothing: should text of the user ever
+    # slip through as markup, it stays dead.
+    policy = f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; base-uri 'none'"
+    parts = {
+        "title": escape(title),
+        "policy": escape(policy, quote=True),
+        "style": style,
+        "data": as_json(payload(run, title, command)),
+        "script": script,
+    }
+    return _filled(_asset("page.html"), parts)
+
+
+def _asset(name: str) -> str:
+    return (files("dcmaes.report") / "page" / name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _filled(template: str, parts: Mapping[str, str]) -> str:
+    """Fill the places `{{name}}` of a template, once each, without looking into what was filled in."""
+    pieces = template.split("{{")
+    filled = [pieces[0]]
+    for piece in pieces[1:]:
+        name, _, rest = piece.partition("}}")
+        filled += [parts[name], rest]
+    return "".join(filled)
 
 
 def payload(run: Run, title: str, command: str | None = None) -> dict[str, Any]:
     """Return everything that the page shows, as data that JSON can hold; `command` repeats the run.
 
     >>> import dcmaes as dc
-    >>> from dcmaes.report._run import read_run
     >>> sorted(payload(read_run(dc.minimize(sum, dc.Space.binary(2), budget=4, seed=0)), "sum"))
     ['charts', 'failures', 'reproduction', 'summary', 'table', 'title']
     """
@@ -44,7 +145,7 @@ def payload(run: Run, title: str, command: str | None = None) -> dict[str, Any]:
         "charts": _charts(run),
         "table": _table(run),
         "failures": _failures(run),
-        "reproduction": _reproduction(run, command),
+        "reproduction": reproduction(run, command),
     }
 
 
@@ -222,66 +323,6 @@ def _failures(run: Run) -> list[dict[str, Any]]:
         groups.setdefault(lines[0] if lines else "no reason given", []).append(i)
     found = [{"reason": reason, "evaluations": where} for reason, where in groups.items()]
     return sorted(found, key=lambda group: -len(group["evaluations"]))
-
-
-def _reproduction(run: Run, command: str | None) -> dict[str, Any]:
-    import scipy
-
-    import dcmaes
-
-    here = {
-        "dcmaes": dcmaes.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "system": f"{platform.system()} {platform.machine()}",
-    }
-    return {
-        "command": command or _call(run),
-        "settings": {key: str(value) for key, value in run.settings.items() if value is not None},
-        "versions": run.versions or here,
-        "space": _space_text(run.space),
-    }
-
-
-def _call(run: Run) -> str:
-    """Return the call that repeats the run; the objective, and what is no plain data, are left to the user.
-
-    >>> import dcmaes as dc
-    >>> from dcmaes.report._run import read_run
-    >>> print(_call(read_run(dc.minimize(sum, dc.Space.binary(2), budget=4, seed=1))))
-    import dcmaes as dc
-    <BLANKLINE>
-    space = dc.Space.from_dict({'array': [{'type': 'binary', 'repeat': 2}]})
-    result = dc.minimize(objective, space, budget=4, seed=1, strategy='auto')
-    """
-    usual = {
-        "time_limit": None,
-        "target": None,
-        "patience": None,
-        "duplicates": "cache",
-        "on_error": "penalize",
-    }
-    told = {**usual, **run.settings}
-    changed = [name for name, value in usual.items() if told[name] != value]
-    given = [f"{name}={told[name]!r}" for name in ("budget", "seed", "strategy", *changed)]
-    given += ["constraints=constraints"] * bool(told.get("has_constraints"))
-    try:
-        space = f"dc.Space.from_dict({run.space.to_dict()!r})"
-    except TypeError:
-        space = "...  # as below"
-    call = f"dc.{run.direction}(objective, space, {', '.join(given)})"
-    return f"import dcmaes as dc\n\nspace = {space}\nresult = {call}"
-
-
-def _space_text(space: Space) -> str:
-    """Return the space as JSON, a variable on each line, or as Python writes it if it is no plain data."""
-    try:
-        plain = space.to_dict()
-    except TypeError:
-        return repr(space)
-    lines = [f"  {json.dumps(name)}: {json.dumps(variable)}" for name, variable in plain.items()]
-    return "{\n" + ",\n".join(lines) + "\n}"
 
 
 def _codes(status: Any) -> IntArray:
