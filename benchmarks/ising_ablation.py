@@ -15,12 +15,12 @@ import numpy as np
 
 import dcmaes as dc
 from dcmaes.strategies import IsingSearch
-from dcmaes.strategies.ising import _candidates, _proposals, _relevance, _state, _strategy, _update
+from dcmaes.strategies.ising import _proposals, _relevance, _state, _strategy, _update
 
-# The changes, each a list of (module, constant, value).
+# The changes, each a list of (module, name, value).
 CHANGES: dict[str, list[tuple[Any, str, Any]]] = {
     "as it is": [],
-    "one share of low values, 0.3": [(_update, "LOW_SHARES", ()), (_update, "LARGEST_CHOICE_SHARE", -1)],
+    "one share of low values, 0.3": [(_update, "_judged_share", lambda state: state)],
     "all shares also with choices": [(_update, "LARGEST_CHOICE_SHARE", 3)],
     "untried choices ruled out": [(_update, "SMALLEST_CHOICES", 0.0)],
     "far values left out": [(_relevance, "NEAR_ENOUGH", 2.0)],
@@ -28,8 +28,6 @@ CHANGES: dict[str, list[tuple[Any, str, Any]]] = {
     "restarts never from the best": [(_strategy, "RESTART_SHARES", (0.1, 0.3, 1.0))],
     "widths fixed below": [(_state, "WIDTH_IN_GAPS", 1.0)],
     "first points from all of the range": [(_proposals, "MIDDLE", 1.0)],
-    "only quadratics": [(_candidates, "ALL_ORDERS_MEMORY", 0)],
-    "all orders everywhere": [(_candidates, "UNEXPLAINED", 0.0), (_candidates, "ENOUGH", 0)],
     "the trend is never asked": [(_proposals, "TREND_PATIENCE", np.inf)],
     "the trend is asked all the time": [(_proposals, "TREND_PAUSE", 1)],
 }
@@ -66,7 +64,7 @@ def rugged(n_wrong: int) -> float:
 
 @contextmanager
 def changed(changes: list[tuple[Any, str, Any]]) -> Iterator[None]:
-    """Set constants for a while."""
+    """Set names of modules to other values for a while."""
     before = [(module, name, getattr(module, name)) for module, name, _ in changes]
     for module, name, value in changes:
         setattr(module, name, value)

@@ -1,15 +1,19 @@
-"""The turns of the `auto` strategy."""
+"""How `auto` shares evaluations among its proposers."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from alone import Alone
+from alone import Alone, hand_out
 
 import dcmaes as dc
 from dcmaes.space import Categorical, Float, Integer, Space
-from dcmaes.strategies import Evaluations, make_strategy
-from dcmaes.strategies.auto import Auto
+from dcmaes.strategies import Evaluations, Memory, make_strategy
+from dcmaes.strategies._credit import Credit
+from dcmaes.strategies.auto import BLOCKS, MODEL, POPULATION, PROCESS, SHARING, Auto
+
+# The regression and the process have spent so much that it is the population's turn.
+SPENT = Credit(np.zeros(3), np.array([1e6, 1e6, 0.0]), 0.0)
 
 
 class Nothing:
@@ -21,23 +25,19 @@ class Nothing:
         return np.zeros(len(x), dtype=bool)
 
 
+def started(strategy, rng):
+    return strategy.init(Space.binary(6).sites, Evaluations.empty(6), 1000, rng)
+
+
 def told(strategy, state, values, rng):
     x = strategy.sample(state, len(values), rng, Nothing())
     return strategy.update(state, Evaluations(x, np.array(values, dtype=float), np.zeros(len(values))))
 
 
-def until_partners_turn(strategy, rng):
-    """Return the state after a first turn of the model in which only its first points were any good."""
-    state = strategy.init(Space.binary(6).sites, Evaluations.empty(6), 1000, rng)
-    state = told(strategy, state, [3.0, 2.0, 1.0, 0.0], rng)
-    while strategy.convergence(state) is None:
-        state = told(strategy, state, [5.0] * 4, rng)
-    state = strategy.restart(state, rng)
-    if state.turn == "partner":
-        return state
-    while strategy.convergence(state) is None:
-        state = told(strategy, state, [5.0], rng)
-    return strategy.restart(state, rng)
+def at_population(strategy, rng):
+    """Return a state in which it is the population's turn, after four results of the model."""
+    state = told(strategy, started(strategy, rng), [3.0, 2.0, 1.0, 0.0], rng)
+    return told(strategy, replace(state, credit=SPENT), [5.0] * 4, rng)
 
 
 @pytest.mark.parametrize(
@@ -49,10 +49,11 @@ def until_partners_turn(strategy, rng):
         (Space({"a": Categorical(["x", "y"]), "b": Float(0.0, 1.0)}), "cma"),
     ],
 )
-def test_the_partner_suits_the_space(space, expected):
-    assert Auto()._other_for(space.sites).name == expected
-    assert Auto(partner="cma")._other_for(space.sites).name == "cma"
-    assert Auto(partner="mixing")._other_for(space.sites).name == "mixing"
+def test_the_population_suits_the_space(space, expected):
+    memory = Memory(space.sites)
+    assert Auto()._population(memory).name == expected
+    assert Auto(partner="cma")._population(memory).name == "cma"
+    assert Auto(partner="mixing")._population(memory).name == "mixing"
 
 
 def test_unknown_partners_are_refused():
@@ -60,74 +61,107 @@ def test_unknown_partners_are_refused():
         Auto(partner="ising")
 
 
-def test_the_model_begins_and_the_partner_follows_when_it_has_converged():
+def test_the_model_begins_and_the_process_joins_once_it_has_enough_values():
     strategy, rng = Alone(Auto()), np.random.default_rng(0)
-    state = until_partners_turn(strategy, rng)
-    assert state.turn == "partner"
-    assert state.spent[0] > 0
-    assert state.spent[1] == 0
-    assert state.share == 1.0  # the first turn did find something
+    state = started(strategy, rng)
+    assert state.turn == MODEL
+    state = told(strategy, state, [3.0, 2.0, 1.0, 0.0], rng)
+    assert state.turn == MODEL  # six variables: the process waits for six values
+    state = told(strategy, state, [5.0] * 4, rng)
+    assert state.turn == PROCESS
 
 
-def test_the_partner_begins_with_the_best_point_of_the_model():
+def test_who_gains_gets_more_of_the_evaluations():
+    def shares(gains_of):
+        strategy, rng = Alone(Auto()), np.random.default_rng(0)
+        state, best, spent = started(strategy, rng), 0.0, np.zeros(3)
+        for _ in range(40):
+            n = strategy.batch_size(state)
+            spent[state.turn] += n
+            best -= state.turn == gains_of
+            state = told(strategy, state, [best] + [9.0] * (n - 1), rng)
+            if state.turn not in SHARING:
+                state = replace(state, turn=MODEL)
+        return spent / spent.sum()
+
+    assert shares(MODEL)[MODEL] > 0.6
+    assert shares(PROCESS)[PROCESS] > 0.6
+    assert shares(MODEL)[PROCESS] < 0.3
+
+
+def test_a_population_begins_once_models_gain_nothing():
     strategy, rng = Alone(Auto()), np.random.default_rng(0)
-    state = until_partners_turn(strategy, rng)
+    state = told(strategy, started(strategy, rng), [3.0, 2.0, 1.0, 0.0], rng)
+    n = 4
+    while state.turn in (MODEL, PROCESS):
+        assert state.parts[POPULATION] is None
+        n += (size := strategy.batch_size(state))
+        state = told(strategy, replace(state, look_at=np.inf), [5.0] * size, rng)
+    assert state.turn == POPULATION
+    assert 40 < n < 200  # the model's patience is 58
+
+
+def test_the_population_begins_with_the_best_point_of_the_others():
+    strategy, rng = Alone(Auto()), np.random.default_rng(0)
+    state = at_population(strategy, rng)
     memory = strategy.memory(state)
-    best = memory.x(memory.best)
-    assert state.partner.pyramid[0].contains(best)
+    assert state.parts[POPULATION].pyramid[0].contains(memory.x(memory.best))
 
 
-def test_a_turn_without_improvement_leaves_more_to_the_other():
+def test_the_model_moves_to_what_others_find():
     strategy, rng = Alone(Auto()), np.random.default_rng(0)
-    state = until_partners_turn(strategy, rng)
-    while strategy.convergence(state) is None:
-        state = told(strategy, state, [5.0], rng)
-    assert state.spent[1] >= state.spent[0]
-    state = strategy.restart(state, rng)
-    assert state.turn == "model"
-    assert state.share == 0.5
-    while strategy.convergence(state) is None:
-        state = told(strategy, state, [5.0] * 4, rng)
-    assert strategy.restart(state, rng).share == 1.0
-
-
-def test_improvements_keep_the_shares():
-    strategy, rng = Alone(Auto()), np.random.default_rng(0)
-    state = told(strategy, until_partners_turn(strategy, rng), [-1.0], rng)
-    while strategy.convergence(state) is None:
-        state = told(strategy, state, [5.0], rng)
-    assert strategy.restart(state, rng).share == 1.0
-
-
-def test_the_model_learns_what_the_partner_evaluates():
-    strategy, rng = Alone(Auto()), np.random.default_rng(0)
-    state = until_partners_turn(strategy, rng)
-    for value in range(30):
-        state = told(strategy, state, [-float(value)], rng)
-        state = replace(state, spent=(10**6, state.spent[1]), due=np.inf)
-    while strategy.convergence(state) is None:
-        state = replace(told(strategy, state, [5.0], rng), spent=(1, state.spent[1]))
-    state = strategy.restart(state, rng)
+    state = told(strategy, at_population(strategy, rng), [-7.0], rng)
+    back = Credit(np.zeros(3), np.array([0.0, 1e6, 1e6]), 0.0)
+    state = told(strategy, replace(state, credit=back), [8.0], rng)
     memory = strategy.memory(state)
-    assert memory.evaluation(memory.best).value == -29.0
+    assert state.turn == MODEL
+    assert state.model.level.value == -7.0
     np.testing.assert_array_equal(state.model.centre, memory.x(memory.best))
 
 
-def test_the_model_begins_whatever_the_space():
+def test_results_that_come_late_count_for_the_one_that_proposed_them():
+    sites, rng, strategy = Space.binary(6).sites, np.random.default_rng(0), Auto()
+    memory = Memory(sites)
+    state = strategy.init(sites, memory, 100, rng)
+    first = strategy.sample(state, 5, rng, memory)
+    # Trial 4 of the model stays out while the others come back and the turn passes on.
+    for i, row in enumerate(memory.codec.rows(first)):
+        memory.hand_out(i, row, memory.codec.key(row))
+    for i in range(4):
+        memory.take_back(i)
+    state = strategy.update(state, memory.tell(Evaluations(first[:4], np.arange(4.0), np.zeros(4))), memory)
+    state = replace(state, turn=POPULATION, turns=(*state.turns, (5, POPULATION)))
+    spent = state.credit.spent.copy()
+    memory.take_back(4)
+    state = strategy.update(state, memory.tell(Evaluations(first[4:], np.full(1, 9.0), np.zeros(1))), memory)
+    np.testing.assert_array_equal(state.credit.spent - spent, [1.0, 0.0, 0.0])
+
+
+def test_blocks_are_looked_for_when_the_model_has_converged():
+    strategy, rng = Alone(Auto()), np.random.default_rng(0)
+    state = told(strategy, started(strategy, rng), [3.0, 2.0, 1.0, 0.0], rng)
+    only_model = Credit(np.zeros(3), np.array([0.0, 1e9, 1e9]), 0.0)
+    while strategy.convergence(state) is None:
+        state = told(strategy, replace(state, credit=only_model, look_at=np.inf), [5.0] * 4, rng)
+    state = strategy.restart(state, rng)
+    assert state.parts[BLOCKS] is not None
+    assert state.turn == BLOCKS
+
+
+def test_no_blocks_are_looked_for_among_numbers():
     space = Space({"a": Categorical(["x", "y", "z"]), "b": Integer(0, 50)})
     strategy, rng = Alone(Auto()), np.random.default_rng(0)
     state = strategy.init(space.sites, Evaluations.empty(2), 1000, rng)
-    assert state.turn == "model"
+    only_model = Credit(np.zeros(3), np.array([0.0, 1e9, 1e9]), 0.0)
     while strategy.convergence(state) is None:
+        state = replace(state, credit=only_model)
         state = told(strategy, state, rng.random(strategy.batch_size(state)) + 1, rng)
-    state = strategy.restart(state, rng)
-    assert state.turn == "partner"  # no blocks are looked for beside cma
-    assert state.blocks is None
+    assert strategy.restart(state, rng).parts[BLOCKS] is None
 
 
-def test_interactions_know_what_the_partner_evaluates():
+def test_interactions_know_what_the_population_evaluates():
     strategy, rng = Alone(Auto()), np.random.default_rng(0)
-    before = until_partners_turn(strategy, rng)
+    before = at_population(strategy, rng)
     after = told(strategy, before, [-1.0], rng)
     assert (strategy.interactions(before) != strategy.interactions(after)).any()
 
@@ -135,13 +169,24 @@ def test_interactions_know_what_the_partner_evaluates():
 @pytest.mark.parametrize("partner", ["cma", "mixing"])
 def test_a_saved_state_has_its_turn(partner):
     strategy, rng = Alone(make_strategy("auto", {"partner": partner})), np.random.default_rng(0)
-    state = until_partners_turn(strategy, rng)
-    for value in range(3):
-        state = told(strategy, state, [float(value)], rng)
+    state = at_population(strategy, rng)
+    state = told(strategy, state, [1.0], rng)
     again = strategy.state_from_dict(strategy.state_to_dict(state), state.model.sites)
-    assert (again.turn, type(again.partner)) == ("partner", type(state.partner))
-    assert again.spent == state.spent
-    assert again.best == state.best
+    assert (again.turn, again.turns, again.best) == (state.turn, state.turns, state.best)
+    assert type(again.parts[POPULATION]) is type(state.parts[POPULATION])
+    np.testing.assert_array_equal(again.credit.spent, state.credit.spent)
+
+
+def test_pending_points_are_not_proposed_again():
+    strategy, rng = Alone(Auto()), np.random.default_rng(0)
+    state = told(strategy, started(strategy, rng), [3.0, 2.0, 1.0, 0.0], rng)
+    state = told(strategy, state, [5.0] * 4, rng)
+    assert state.turn == PROCESS
+    memory = strategy.memory(state)
+    hand_out(memory, strategy.strategy.sample(state, 2, rng, memory))
+    more = strategy.strategy.sample(state, 6, rng, memory)
+    assert not memory.contains(more).any()
+    assert len(np.unique(more, axis=0)) == 6
 
 
 def test_it_is_the_default():

@@ -7,9 +7,11 @@ import pytest
 
 import dcmaes as dc
 from dcmaes.models import FeatureMap
+from dcmaes.models._process import Coordinates
 from dcmaes.strategies import Cma, Evaluations, Memory, Mixing, make_strategy
 from dcmaes.strategies.blocks import Blocks
 from dcmaes.strategies.cma._distribution import measure
+from dcmaes.strategies.gaussian_process import changed
 from dcmaes.strategies.mixing._plans import Climb, Mix
 from dcmaes.strategies.sparse import is_suitable
 
@@ -199,3 +201,27 @@ def test_widths_of_inactive_sites_stay():
         state = strategy.update(state, told, memory)
     assert state.width[N] == pytest.approx(strategy.init(SITES, Memory(SITES), 100, rng).width[N])
     assert state.width[Y] < 0.5 * state.width[N]
+
+
+class TestGaussianProcess:
+    def test_inactive_sites_are_equal(self):
+        where = Coordinates(SITES)
+        points = [{"which": "a", "x": 0.1, "y": 0.5}, {"which": "a", "x": 0.1, "y": 0.5}]
+        points += [{"which": "b", "c": one, "n": 3, "y": 0.5} for one in "pqr"]
+        squares = where.squares(SPACE.encode_many(points))
+        site = {int(free): squares[i] for i, free in enumerate(where.free)}
+        assert site[C][0, 1] == site[N][0, 1] == site[X][2, 3] == 0.0
+        np.testing.assert_allclose(site[C][0, 2:], 1.0)
+        np.testing.assert_allclose(site[C][2, 3:], 1.0)
+        assert site[N][0, 2] == pytest.approx(0.2**2)
+        assert site[X][0, 2] == pytest.approx(0.4**2)
+
+    def test_changes_are_of_active_sites_and_canonical(self):
+        x = np.repeat(SPACE.encode_many([{"which": "a", "x": 0.1, "y": 0.5}]), 300, axis=0)
+        new = changed(SITES, x, np.random.default_rng(0), several=False)
+        np.testing.assert_array_equal(new, SITES.canonical(new))
+        is_away = new[:, WHICH] == 1.0
+        assert 60 < is_away.sum() < 140
+        assert len(np.unique(new[is_away, C])) == 3
+        assert len(np.unique(new[is_away, N])) > 8
+        assert ((new != x)[~is_away].sum(axis=1) <= 1).all()

@@ -9,7 +9,8 @@ from alone import Alone
 import dcmaes as dc
 from dcmaes.space import Space
 from dcmaes.strategies import Evaluations, IsingSearch
-from dcmaes.strategies.auto import Auto
+from dcmaes.strategies._credit import Credit
+from dcmaes.strategies.auto import POPULATION, Auto
 
 D = 8
 
@@ -140,18 +141,17 @@ def test_a_restart_begins_at_the_point_that_is_best_beyond_doubt():
     assert strategy.restart(state, np.random.default_rng(0)).centre.tolist() == np.eye(D)[1].tolist()
 
 
-def test_under_noise_the_partner_of_auto_averages_and_gets_a_fifth():
-    strategy = Alone(Auto())
-    state = started(strategy)
-    quiet = strategy.update(state, evaluated(np.eye(D)[:4], [4.0, 3.0, 2.0, 1.0]))
-    noisy = strategy.remember(quiet, evaluated(np.eye(D)[0], [2.0], [2], is_repeat=True))
-    has_spent = [replace(one, spent=(4, 2)).has_spent_share(strategy.memory(one)) for one in (quiet, noisy)]
-    assert has_spent == [False, True]
-    assert strategy.restart(quiet, np.random.default_rng(0)).turn == "blocks"
-    begun = strategy.restart(noisy, np.random.default_rng(0))
-    assert (begun.turn, type(begun.partner).__name__) == ("partner", "CmaState")
-    again = strategy.state_from_dict(strategy.state_to_dict(begun), Space.binary(D).sites)
-    assert type(again.partner).__name__ == "CmaState"
+def test_under_noise_the_population_of_auto_averages():
+    spent = Credit(np.zeros(3), np.array([1e9, 1e9, 0.0]), 0.0)
+    for is_noisy, expected in ((False, "MixingState"), (True, "CmaState")):
+        strategy = Alone(Auto())
+        state = strategy.update(started(strategy), evaluated(np.eye(D)[:4], [4.0, 3.0, 2.0, 1.0]))
+        if is_noisy:
+            state = strategy.remember(state, evaluated(np.eye(D)[0], [2.0], [2], is_repeat=True))
+        begun = strategy.update(replace(state, credit=spent), evaluated(np.eye(D)[4:5], [5.0]))
+        assert (begun.turn, type(begun.parts[POPULATION]).__name__) == (POPULATION, expected)
+        again = strategy.state_from_dict(strategy.state_to_dict(begun), Space.binary(D).sites)
+        assert type(again.parts[POPULATION]).__name__ == expected
 
 
 @pytest.mark.parametrize("strategy", ["ising", "auto"])

@@ -44,7 +44,7 @@ def joined(state, found):
     """Return the state with these points, known from elsewhere, in the lowest floor."""
     memory = strategy.memory(state).copy()
     memory.tell(found)
-    return strategy._keep(Mixing().join(state, len(found), memory), memory)
+    return strategy._keep(Mixing().join(state, memory, len(found)), memory)
 
 
 def climbed(function, d=8, seed=0):

@@ -14,9 +14,8 @@ from dcmaes.models._contrasts import contrasts
 from dcmaes.models._selection import NOISE, _shares
 from dcmaes.models._sparse import least_squares
 from dcmaes.space import Categorical, Integer, Space
-from dcmaes.strategies import Evaluations, Memory
-from dcmaes.strategies.auto import Auto
-from dcmaes.strategies.mixing import Mixing
+from dcmaes.strategies import Evaluations
+from dcmaes.strategies.auto import SHARING, SPARSE, Auto
 from dcmaes.strategies.sparse import Sparse, next_look
 
 
@@ -275,37 +274,32 @@ def test_auto_gives_it_a_turn_and_reports_the_graph():
     state = strategy.init(sites, Evaluations.empty(30), 5000, rng)
     x = points(115, np.full(30, 2), 0)
     state = strategy.update(state, told(x, [problem(row) for row in x]))
-    assert state.turn == "model"
+    assert state.turn in SHARING
     x = points(400, np.full(30, 2), 1)
     state = strategy.update(state, told(x, [problem(row) for row in x]))
-    assert state.turn == "sparse"
-    assert state.due == 644
-    data = strategy.state_to_dict(state)
-    assert strategy.state_from_dict(data, sites).sparse.promised.tolist() == state.sparse.promised.tolist()
-    state = strategy.update(state, told(state.sparse.promised[:1], [problem(state.sparse.promised[0])]))
-    assert strategy.convergence(state) == "no better point is predicted"
-    state = strategy.restart(state, rng)
-    assert state.turn == "model"
+    assert state.turn == SPARSE
+    assert state.look_at == 644
+    data, promised = strategy.state_to_dict(state), state.parts[SPARSE].promised
+    assert strategy.state_from_dict(data, sites).parts[SPARSE].promised.tolist() == promised.tolist()
+    state = strategy.update(state, told(promised[:1], [problem(promised[0])]))
+    assert state.parts[SPARSE].why_over == "no better point is predicted"
+    assert state.turn in SHARING
     assert state.best == (0.0, 0.0)
     pairs = np.argwhere(np.triu(strategy.interactions(state)) > 1e-9)
     assert sorted(map(tuple, pairs.tolist())) == sorted([*((i, i + 1) for i in range(29)), (0, 29)])
 
 
-@pytest.mark.parametrize("turn", ["model", "partner"])
-def test_a_turn_that_leads_to_nothing_leaves_the_others_as_they_were(turn):
+def test_a_turn_that_leads_to_nothing_leaves_the_others_as_they_were():
     _, known = of_ring(300)
     strategy, rng, sites = Alone(Auto()), np.random.default_rng(0), Space.binary(30).sites
     state = strategy.init(sites, Evaluations.empty(30), 5000, rng)
-    state = replace(strategy.update(state, known.take(slice(100))), turn=turn, due=300)
-    if turn == "partner":
-        state = replace(state, partner=Mixing().init(sites, Memory(sites), 0, rng), share=1e9)
+    state = replace(strategy.update(state, known.take(slice(100))), look_at=300)
     state = strategy.update(state, known.take(slice(100, 300)))
-    assert state.turn == "sparse"
+    assert state.turn == SPARSE
     run, reach = state.model.run, state.model.reach
-    wrong = told(state.sparse.promised[:1], [known.value.max() + 1.5])
+    wrong = told(state.parts[SPARSE].promised[:1], [known.value.max() + 1.5])
     state = strategy.update(state, wrong)
-    assert "contradicts" in strategy.convergence(state)
-    state = strategy.restart(state, rng)
-    assert state.turn == turn
+    assert "contradicts" in state.parts[SPARSE].why_over
+    assert state.turn in SHARING
     assert (state.model.run, state.model.reach) == (run, reach)
     assert len(strategy.memory(state)) == 301

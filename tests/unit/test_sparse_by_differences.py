@@ -13,7 +13,8 @@ from dcmaes.models._interacting import single_changes
 from dcmaes.space import Space
 from dcmaes.store._codec import dumps, loads
 from dcmaes.strategies import Evaluations, Memory
-from dcmaes.strategies.auto import Auto
+from dcmaes.strategies._credit import Credit
+from dcmaes.strategies.auto import POPULATION, SPARSE, Auto
 from dcmaes.strategies.mixing import Mixing
 
 
@@ -101,15 +102,19 @@ def test_auto_finds_the_function_in_the_climbs_of_its_partner(monkeypatch):
     state = strategy.init(sites, Evaluations.empty(64), 0, rng)
     x = points(20, sites.n_states, 0)
     state = strategy.update(state, told(x, [problem(row) for row in x]))
-    partner = Mixing().init(sites, Memory(sites), 0, rng)
     n = 0
-    state = replace(state, turn="partner", partner=partner, share=1e9)
-    while state.turn == "partner" and n < 4000:
+    # The regression and the process have spent so much that they never get a turn.
+    never = Credit(np.zeros(3), np.array([1e9, 1e9, 0.0]), 0.0)
+    population = Mixing().init(sites, Memory(sites), 0, rng)
+    state = replace(
+        state.with_part(POPULATION, population), credit=never, turn=POPULATION, turns=((20, POPULATION),)
+    )
+    while state.turn == POPULATION and n < 4000:
         x = strategy.sample(state, 1, rng, Nothing())
         state = strategy.update(state, told(x, [problem(x[0])]))
         n += 1
         if n == 900:
             state = strategy.state_from_dict(loads(dumps(strategy.state_to_dict(state))), sites)
-    assert state.turn == "sparse"
-    assert problem(state.sparse.promised[0]) == problem.optimum
-    assert state.turns == ((20, 20 + n),)
+    assert state.turn == SPARSE
+    assert problem(state.parts[SPARSE].promised[0]) == problem.optimum
+    assert state.collected == ((20, 20 + n),)

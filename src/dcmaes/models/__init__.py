@@ -1,22 +1,22 @@
 """Values predicted from points: regression in canonical coordinates (docs/maths.md, sections Q, S and V)."""
 
-from dcmaes.models._all_orders import FIRST_SCALES, AllOrders
 from dcmaes.models._annealing import annealed
 from dcmaes.models._certainty import FALSE_ALARMS, certain_pairs
 from dcmaes.models._energy import Energy
 from dcmaes.models._features import FeatureMap
 from dcmaes.models._interacting import sparse_quadratic, sparse_quadratic_by_differences
+from dcmaes.models._process import Process, Scales
 from dcmaes.models._regression import COMPONENTS, Regression
 from dcmaes.models._sparse import SparseQuadratic
 
 __all__ = [
     "COMPONENTS",
     "FALSE_ALARMS",
-    "FIRST_SCALES",
-    "AllOrders",
     "Energy",
     "FeatureMap",
+    "Process",
     "Regression",
+    "Scales",
     "SparseQuadratic",
     "annealed",
     "certain_pairs",

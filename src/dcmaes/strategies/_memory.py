@@ -192,6 +192,21 @@ class Memory:
         """Coded points out for evaluation, shape (k, d)."""
         return self.codec.coded(row for row, _ in self._out.values())
 
+    @property
+    def n_seen(self) -> int:
+        """How many points a strategy was told of: evaluations, and excluded points that it drew."""
+        return self._n + self._n_draws
+
+    @property
+    def n_trials(self) -> int:
+        """How many trials there were: numbers below this are evaluated or pending."""
+        return self._n + len(self._out)
+
+    @property
+    def oldest_pending(self) -> int:
+        """The lowest number of a pending trial; if there is none, that of the next trial."""
+        return min(self._out, default=self.n_trials)
+
     def contains(self, x: FloatArray) -> NDArray[np.bool_]:
         """Tell for each row of `x` whether it was evaluated, is pending, or is excluded."""
         first, n, out, excluded = self._first, self._n, self._n_out, self.excluded

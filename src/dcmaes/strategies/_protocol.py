@@ -136,3 +136,13 @@ class Strategy(Protocol[State]):
 
     def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> State:
         """Return the state that `state_to_dict` described, exactly."""
+
+
+class Proposer(Strategy[State], Protocol[State]):
+    """A strategy that shares the evaluations of a run with others, as those of `auto` do.
+
+    It is told the results of its own points only; all others are in the memory.
+    """
+
+    def join(self, state: State, memory: Memory) -> State:
+        """Return the state at the beginning of a turn, after others have evaluated points."""

@@ -1,35 +1,46 @@
-"""The default: a search with a model and one with a population take turns; see docs/maths.md, section T."""
+"""The default: proposers that share evaluations by what they gain; see docs/maths.md, section T."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcmaes._validation import FloatArray, check_choice
+from dcmaes._validation import FloatArray, IntArray, check_choice
 from dcmaes.distributions import LatticeGaussian
 from dcmaes.space import Sites
 from dcmaes.strategies._codec import decode, encode
+from dcmaes.strategies._credit import Credit
 from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
 from dcmaes.strategies._memory import Memory
-from dcmaes.strategies._protocol import Strategy, Summary
+from dcmaes.strategies._protocol import Proposer, Strategy, Summary
 from dcmaes.strategies._spans import Spans, with_place
 from dcmaes.strategies.blocks import Blocks, BlocksState
 from dcmaes.strategies.cma import Cma, CmaState
+from dcmaes.strategies.gaussian_process import GaussianProcess, ProcessState
 from dcmaes.strategies.ising import IsingSearch, IsingState
 from dcmaes.strategies.ising._constants import MEMORY
 from dcmaes.strategies.mixing import Mixing, MixingState
 from dcmaes.strategies.sparse import Sparse, SparseState, begin, is_collecting, next_look
 
-# Whose turn it is.
-MODEL, BLOCKS, SPARSE, PARTNER = "model", "blocks", "sparse", "partner"
-# How many evaluations the partner may spend at least for each of the model (T1).
-SMALLEST_SHARE = 0.25
-# How much the share of the partner changes after a turn without improvement, and its upper limit (T1).
-SHARE_FACTOR, LARGEST_SHARE = 2.0, 16.0
+# The proposers, by their place in `AutoState.parts`: those that share evaluations by credit, then those that
+# know the function, as far as it is identified, and have precedence.
+MODEL: Final = 0
+PROCESS: Final = 1
+POPULATION: Final = 2
+BLOCKS: Final = 3
+SPARSE: Final = 4
+SHARING, KNOWING = (MODEL, PROCESS, POPULATION), (BLOCKS, SPARSE)
+# What is expected of a proposer before it has proposed anything: so many gains in so many evaluations. Models
+# gain soon or not at all; of a population one gain is expected in as many evaluations as the model has
+# patience for, and that so firmly as if it had been seen so many times.
+OF_MODELS, FIRMLY = (1.0, 4.0), 4.0
+NOTHING = (0.0, 1.0)
+# What a population that has not begun will ask for: about a generation.
+FIRST_BATCH = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,89 +49,63 @@ class AutoState:
 
     Attributes
     ----------
-    model : IsingState
-        The search with a model.
-    partner : CmaState or MixingState or None
-        The search with a population; None before its first turn.
-    blocks : BlocksState or None
-        The search for blocks; None before its one turn.
-    sparse : SparseState or None
-        The search for a function with few interactions; None before the first look.
-    due : float
-        After how many evaluations the next look is: in all, or those of the partner where their single
-        changes are looked at.
-    turns : Spans
-        Places in the memory of what others than the model evaluated.
-    interrupted : str
-        Whose turn it was when such a function got one.
-    turn : str
-        Who proposes points now: MODEL, BLOCKS, SPARSE or PARTNER.
-    spent : tuple of two ints
-        Evaluations of the model and of the partner.
-    share : float
-        How many evaluations the partner may spend for each of the model.
+    parts : tuple
+        State of each proposer, in the order of `MODEL`, `PROCESS`, ...; None for one that has not begun.
+    turn : int
+        Which of them proposes now.
+    turns : tuple of pairs of ints
+        From which trial on each of the last proposers proposed: to know whose results come late.
+    credit : Credit
+        What the proposers have gained, and for how many evaluations.
     best : Rank
         That of the best point.
-    has_improved : bool
-        Whether this turn has found a better point.
+    seed : int
+        What a population begins with.
+    look_at : float
+        After how many evaluations a function with few interactions is looked for next: in all, or those of
+        others than the model where their single changes are looked at.
+    collected : Spans
+        Places in the memory of those.
     """
 
-    model: IsingState
-    partner: CmaState | MixingState | None
-    blocks: BlocksState | None
-    sparse: SparseState | None
-    due: float
-    turns: Spans
-    interrupted: str
-    turn: str
-    spent: tuple[int, int]
-    share: float
+    parts: tuple[
+        IsingState, ProcessState | None, CmaState | MixingState | None, BlocksState | None, SparseState | None
+    ]
+    turn: int
+    turns: tuple[tuple[int, int], ...]
+    credit: Credit
     best: Rank
-    has_improved: bool
+    seed: int
+    look_at: float
+    collected: Spans
+
+    @property
+    def model(self) -> IsingState:
+        """State of the search with a regression."""
+        return self.parts[MODEL]
+
+    def with_part(self, proposer: int, part: Any) -> AutoState:
+        """Return the state with that of one proposer replaced."""
+        parts: Any = (*self.parts[:proposer], part, *self.parts[proposer + 1 :])
+        return replace(self, parts=parts)
+
+    def proposer_of(self, trial_id: int) -> int:
+        """Return who proposed a trial."""
+        return next((who for first, who in reversed(self.turns) if first <= trial_id), self.turn)
 
     @property
     def n_looked_at(self) -> int:
         """Evaluations by which the time of the next look is measured."""
-        return self.spent[1] if self.is_collecting else sum(self.spent)
-
-    @property
-    def is_collecting(self) -> bool:
-        """Whether the single changes that others make are looked at."""
-        return is_collecting(self.model.sites)
-
-    def has_spent_share(self, memory: Memory) -> bool:
-        """Tell whether the partner has spent its share: a small one under noise, which hides improvements."""
-        return self.spent[1] >= (SMALLEST_SHARE if memory.is_noisy else self.share) * self.spent[0]
-
-
-def counted(state: AutoState, fresh: Evaluations) -> AutoState:
-    """Return the state with these new results counted for the one whose turn it is."""
-    if len(fresh) == 0:
-        return state
-    level = fresh.rank(int(fresh.order()[0]))
-    by_model, by_partner = state.spent
-    by_model += len(fresh) if state.turn == MODEL else 0
-    by_partner += len(fresh) if state.turn == PARTNER else 0
-    turns = state.turns
-    if state.is_collecting and state.turn != MODEL:
-        for place in fresh.row.tolist():
-            turns = with_place(turns, place)
-    return replace(
-        state,
-        spent=(by_model, by_partner),
-        best=min(state.best, level),
-        has_improved=state.has_improved or level < state.best,
-        turns=turns,
-    )
+        return sum(last - first for first, last in self.collected)
 
 
 class Auto:
-    """Alternate between a model of the values (`ising`) and a population (`mixing` or `cma`).
+    """Share evaluations among models of the values and a population, by what each of them gains.
 
-    The model begins, and needs the fewest evaluations where it explains the values; where it does not, a
-    population makes more progress. A turn without improvement leaves more evaluations to the other side.
-    Before the first turn of `mixing`, functions that are sums over small blocks of variables are detected and
-    decomposed (docs/maths.md, sections D and T).
+    A regression (`ising`), a Gaussian process and a population (`mixing` or `cma`) read the same memory. Each
+    has its share of the evaluations by the improvements that its points have brought. Functions that are sums
+    over small blocks of variables, or over few pairs of them, are identified and minimized exactly
+    (docs/maths.md, sections D, S and T).
 
     Parameters
     ----------
@@ -137,8 +122,9 @@ class Auto:
 
     def __init__(self, *, partner: str | None = None) -> None:
         self.partner = None if partner is None else check_choice("partner", partner, ("cma", "mixing"))
-        self._model = IsingSearch()
-        self._blocks, self._sparse, self._cma, self._mixing = Blocks(), Sparse(), Cma(), Mixing()
+        self._model, self._process = IsingSearch(), GaussianProcess()
+        self._cma, self._mixing = Cma(), Mixing()
+        self._blocks, self._sparse = Blocks(), Sparse()
 
     def __repr__(self) -> str:
         return f"Auto(partner={self.partner!r})"
@@ -154,68 +140,61 @@ class Auto:
 
     def init(self, sites: Sites, memory: Memory, budget: int, rng: np.random.Generator) -> AutoState:
         """Return the first state, in which it is the model's turn."""
+        model = self._model.init(sites, memory, budget, rng)
         state = AutoState(
-            model=self._model.init(sites, memory, budget, rng),
-            partner=None,
-            blocks=None,
-            sparse=None,
-            due=next_look(sites, 0),
-            turns=(),
-            interrupted=MODEL,
+            parts=(model, self._process.init(sites, memory, budget, rng), None, None, None),
             turn=MODEL,
-            spent=(0, 0),
-            share=1.0,
+            turns=((0, MODEL),),
+            credit=Credit.none(len(SHARING)),
             best=WORST,
-            has_improved=False,
+            seed=int(rng.integers(2**62)),
+            look_at=next_look(sites, 0),
+            collected=(),
         )
         start = memory.starts
         known = start.take(np.flatnonzero(~np.isnan(start.value) | (start.violation > 0.0)))
-        return self._after_update(counted(state, known), memory)
+        return self._next(self._counted(state, MODEL, known.fresh()), memory)
 
     def batch_size(self, state: AutoState) -> int:
         """Return how many results the one whose turn it is waits for."""
-        strategy, active = self._active(state)
-        return strategy.batch_size(active)
+        return self._proposer(state, state.turn).batch_size(state.parts[state.turn])
 
     def sample(self, state: AutoState, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
         """Return `n` coded points of the one whose turn it is, shape (n, d)."""
-        strategy, active = self._active(state)
-        return strategy.sample(active, n, rng, memory)
+        return self._proposer(state, state.turn).sample(state.parts[state.turn], n, rng, memory)
 
     def update(self, state: AutoState, told: Evaluations, memory: Memory) -> AutoState:
-        """Return the state after learning from `told`."""
-        state = counted(state, told.fresh())
-        strategy, active = self._active(state)
-        updated = replace(state, **{state.turn: strategy.update(active, told, memory)})
-        return self._after_update(updated, memory)
+        """Return the state after each proposer has learned from what it had proposed."""
+        by = np.array([self._proposer_of(state, row, memory) for row in told.row.tolist()], dtype=np.int64)
+        for who in np.unique(by).tolist():
+            own = told.take(np.flatnonzero(by == who))
+            state = self._counted(state, who, own.fresh())
+            if state.parts[who] is not None:
+                part = self._proposer(state, who).update(state.parts[who], own, memory)
+                state = state.with_part(who, part)
+        return self._next(state, memory)
 
     def convergence(self, state: AutoState, memory: Memory) -> str | None:
-        """Return why a turn is over, or None."""
-        strategy, active = self._active(state)
-        if (why := strategy.convergence(active, memory)) is not None:
-            return why
-        is_waiting = isinstance(active, CmaState) and len(active.waiting) > 0  # never within a generation
-        if state.turn == PARTNER and state.has_spent_share(memory) and not is_waiting:
-            return f"the turn of {strategy.name} is over after {state.spent[1]} evaluations in all"
+        """Return why the first proposer that has converged has done so, or None."""
+        for who in self._converged(state, memory):
+            return self._proposer(state, who).convergence(state.parts[who], memory)
         return None
 
     def restart(self, state: AutoState, rng: np.random.Generator, memory: Memory) -> AutoState | None:
-        """Return the state with the turn passed on, or with a new run of the same search."""
-        if state.turn == SPARSE:
-            return self._after_sparse(state, rng, memory)
-        if state.turn == PARTNER:
-            return self._after_partner(state, rng, memory)
-        if state.turn == MODEL and state.blocks is None and self._may_have_blocks(memory):
-            blocks = self._blocks.init(state.model.sites, memory, 0, rng)
-            state = replace(state, blocks=blocks, turn=BLOCKS)
-            if self._blocks.convergence(blocks, memory) is None:
-                return state
-        return self._after_model(state, rng, memory)
+        """Return the state in which those that have converged start afresh."""
+        for who in self._converged(state, memory):
+            if who == MODEL and state.parts[BLOCKS] is None and self._may_have_blocks(memory):
+                state = state.with_part(BLOCKS, self._blocks.init(memory.sites, memory, 0, rng))
+            part = self._proposer(state, who).restart(state.parts[who], rng, memory)
+            if part is None:
+                return None
+            state = state.with_part(who, part)
+        return self._next(state, memory)
 
     def summary(self, state: AutoState, memory: Memory) -> Summary:
-        """Return the search distribution of the one whose turn it is."""
-        strategy, active = self._active(state)
-        return strategy.summary(active, memory)
+        """Return the search distribution of the population in its turn, else that of the model."""
+        who = POPULATION if state.turn == POPULATION else MODEL
+        return self._proposer(state, who).summary(state.parts[who], memory)
 
     def interactions(self, state: AutoState, memory: Memory) -> FloatArray:
         """Return how strongly each pair of sites interacts, shape (d, d).
@@ -223,8 +202,9 @@ class Auto:
         That is the size of their interaction in the function that explains all values, if one was found;
         else that of their largest mean coupling in the model.
         """
-        if state.sparse is not None and state.sparse.function is not None:
-            return self._sparse.interactions(state.sparse, memory)
+        sparse = state.parts[SPARSE]
+        if sparse is not None and sparse.function is not None:
+            return self._sparse.interactions(sparse, memory)
         return self._model.interactions(state.model, memory)
 
     def law(self, state: AutoState, memory: Memory) -> LatticeGaussian | None:
@@ -233,9 +213,10 @@ class Auto:
 
     def explained_pairs(self, state: AutoState, memory: Memory) -> NDArray[np.bool_]:
         """Tell which pairs of sites interact in the function that explains all values, shape (d, d)."""
-        if state.sparse is None or state.sparse.function is None:
+        sparse = state.parts[SPARSE]
+        if sparse is None or sparse.function is None:
             return np.zeros((state.model.sites.dimension,) * 2, dtype=bool)
-        return state.sparse.function.told_pairs(memory.evaluations(state.sparse.rows).x)
+        return sparse.function.told_pairs(memory.evaluations(sparse.rows).x)
 
     def state_to_dict(self, state: AutoState) -> dict[str, Any]:
         """Return the state as plain data."""
@@ -246,96 +227,111 @@ class Auto:
         """Return the state that `state_to_dict` described."""
         return decode(AutoState, data, sites)
 
-    def _active(self, state: AutoState) -> tuple[Strategy[Any], Any]:
-        """Return the strategy whose turn it is, with its state."""
-        if state.turn == MODEL:
-            return self._model, state.model
-        if state.turn == SPARSE:
-            return self._sparse, state.sparse
-        if state.turn == BLOCKS:
-            return self._blocks, state.blocks
-        return self._cma if isinstance(state.partner, CmaState) else self._mixing, state.partner
+    def _proposer(self, state: AutoState, who: int) -> Proposer[Any]:
+        """Return a proposer; the population is the one that has begun."""
+        is_cma = isinstance(state.parts[POPULATION], CmaState)
+        population: Proposer[Any] = self._cma if is_cma else self._mixing
+        proposers: tuple[Proposer[Any], ...] = (
+            self._model,
+            self._process,
+            population,
+            self._blocks,
+            self._sparse,
+        )
+        return proposers[who]
 
-    def _other(self, state: AutoState, memory: Memory) -> Strategy[Any]:
-        """Return the partner: the one that has begun, else the one that would."""
-        if state.partner is not None:
-            return self._cma if isinstance(state.partner, CmaState) else self._mixing
+    def _proposer_of(self, state: AutoState, row: int, memory: Memory) -> int:
+        """Return who proposed a point that is told; one that was not evaluated was drawn just now."""
+        return state.turn if row < 0 else state.proposer_of(memory.evaluation(row).id)
+
+    def _counted(self, state: AutoState, who: int, fresh: Evaluations) -> AutoState:
+        """Return the state with the results of a proposer counted."""
+        credit, best, collected = state.credit, state.best, state.collected
+        for i in range(len(fresh)):
+            rank = fresh.rank(i)
+            if who in SHARING:
+                credit = credit.after(who, _gain(rank, best, credit.usual))
+            best = min(rank, best)
+        if who != MODEL or not is_collecting(state.model.sites):
+            for place in fresh.row.tolist():
+                collected = with_place(collected, place)
+        return replace(state, credit=credit, best=best, collected=collected)
+
+    def _converged(self, state: AutoState, memory: Memory) -> list[int]:
+        """Return which of those that share evaluations have converged."""
+        begun = [who for who in SHARING if state.parts[who] is not None]
+        return [w for w in begun if self._proposer(state, w).convergence(state.parts[w], memory) is not None]
+
+    def _next(self, state: AutoState, memory: Memory) -> AutoState:
+        """Return the state with the turn passed to the one that has most to expect, or left where it is."""
+        state = self._looked_for_pairs(state, memory)
+        who = next((k for k in KNOWING if self._knows_more(state, k, memory)), None)
+        if who is None:
+            who = state.credit.next(self._expected(state, memory), self._batches(state))
+        if who == state.turn and state.parts[who] is not None:
+            return state
+        part = state.parts[who]
+        if part is None:
+            # A population begins anywhere, not where the model did.
+            rng, nothing = np.random.default_rng(state.seed), Memory(memory.sites)
+            part = self._population(memory).init(memory.sites, nothing, 0, rng)
+            state = state.with_part(who, part)
+        state = state.with_part(who, self._proposer(state, who).join(part, memory))
+        turns = [*state.turns, (memory.n_trials, who)]
+        # What was proposed before the oldest pending trial has been told.
+        n_old = max(sum(first <= memory.oldest_pending for first, _ in turns) - 1, 0)
+        return replace(state, turn=who, turns=tuple(turns[n_old:]))
+
+    def _knows_more(self, state: AutoState, who: int, memory: Memory) -> bool:
+        """Tell whether one that identifies the function has points to propose."""
+        part = state.parts[who]
+        return part is not None and self._proposer(state, who).convergence(part, memory) is None
+
+    def _expected(self, state: AutoState, memory: Memory) -> FloatArray:
+        """Return gains and evaluations expected of each proposer that shares, shape (2, 3); 0 for none."""
+        of_process = OF_MODELS if self._process.is_useful(memory) else NOTHING
+        has_begun = bool(np.isfinite(state.model.level.violation))
+        of_population = (FIRMLY, FIRMLY * state.model.patience) if has_begun else NOTHING
+        return np.array([OF_MODELS, of_process, of_population]).T
+
+    def _batches(self, state: AutoState) -> IntArray:
+        """Return how many evaluations each proposer that shares asks for at a time, shape (3,)."""
+        parts = [(who, state.parts[who]) for who in SHARING]
+        sizes = [FIRST_BATCH if p is None else self._proposer(state, who).batch_size(p) for who, p in parts]
+        return np.array(sizes)
+
+    def _population(self, memory: Memory) -> Strategy[Any]:
+        """Return the population that suits the space."""
+        if self.partner is not None:
+            return self._cma if self.partner == "cma" else self._mixing
         # A pyramid compares single values; under noise a distribution, which averages them, gets further.
-        is_averaging = memory.is_noisy and self.partner is None
-        return self._cma if is_averaging else self._other_for(state.model.sites)
-
-    def _other_for(self, sites: Sites) -> Strategy[Any]:
-        """Return the partner that suits the space."""
-        is_mixing = self.partner == "mixing" or (self.partner is None and bool(sites.is_short.all()))
+        is_mixing = bool(memory.sites.is_short.all()) and not memory.is_noisy
         return self._mixing if is_mixing else self._cma
 
     def _may_have_blocks(self, memory: Memory) -> bool:
         """Tell whether differences of values may show blocks: never under noise or constraints."""
-        sites, is_searched = memory.sites, len(memory) > 0 and _is_plain(memory)
-        return self._other_for(sites) is self._mixing and sites.is_finite and is_searched
-
-    def _after_update(self, state: AutoState, memory: Memory) -> AutoState:
-        """Return the state after a look for a function with few interactions, if one is due."""
-        is_due = state.n_looked_at >= state.due and state.turn in (MODEL, PARTNER)
-        return self._looked_for_pairs(state, memory) if is_due and _is_plain(memory) else state
+        has_few_states = bool(memory.sites.is_short.all()) and self.partner != "cma"
+        return has_few_states and memory.best is not None and _is_plain(memory)
 
     def _looked_for_pairs(self, state: AutoState, memory: Memory) -> AutoState:
-        """Return the state after a look for a function with few interactions: its turn, if there is one."""
-        sites, due = state.model.sites, next_look(state.model.sites, state.n_looked_at)
-        known = memory.recall(MEMORY)
-        if state.is_collecting:
-            rows = [np.arange(first, last) for first, last in state.turns]
+        """Return the state after a look for a function with few interactions, if it is time for one."""
+        if state.n_looked_at < state.look_at or state.turn in KNOWING or not _is_plain(memory):
+            return state
+        sites, known = memory.sites, memory.recall(MEMORY)
+        if is_collecting(sites):
+            rows = [np.arange(first, last) for first, last in state.collected]
             told = memory.evaluations(np.concatenate([*rows, memory.leaders(1)]))
             known = told.take(np.flatnonzero(told.violation == 0))
-        sparse = begin(sites, known)
-        # A look that finds nothing leaves everything else as it was.
-        if self._sparse.convergence(sparse, memory) is None:
-            state = replace(state, turn=SPARSE, interrupted=state.turn)
-        return replace(state, sparse=sparse, due=due)
+        look_at = next_look(sites, state.n_looked_at)
+        return replace(state.with_part(SPARSE, begin(sites, known)), look_at=look_at)
 
-    def _after_model(self, state: AutoState, rng: np.random.Generator, memory: Memory) -> AutoState | None:
-        """Return the partner's turn; or a new run of the model, if the partner has spent its share."""
-        if not state.has_improved:
-            # Who found nothing leaves more to the other: (T1)
-            state = replace(state, share=min(SHARE_FACTOR * state.share, LARGEST_SHARE))
-        state = replace(state, has_improved=False)
-        if state.has_spent_share(memory):
-            model = self._model.restart(state.model, rng, memory)
-            return None if model is None else replace(state, model=model, turn=MODEL)
-        return replace(state, partner=self._begun(state, rng, memory), turn=PARTNER)
 
-    def _begun(self, state: AutoState, rng: np.random.Generator, memory: Memory) -> Any:
-        """Return the partner's state at the beginning of its turn."""
-        other, sites = self._other(state, memory), state.model.sites
-        partner: Any = state.partner
-        if partner is None:
-            # It begins anywhere, not where the model did.
-            partner = other.init(sites, Memory(sites), 0, rng)
-        return self._mixing.join(partner, 1, memory) if other is self._mixing else partner
-
-    def _after_partner(self, state: AutoState, rng: np.random.Generator, memory: Memory) -> AutoState | None:
-        """Return a new run of the partner while its share lasts; else the model's turn, at the best point."""
-        strategy, active = self._active(state)
-        if strategy.convergence(active, memory) is not None:
-            active = strategy.restart(active, rng, memory)
-            if active is None:
-                return None
-            state = replace(state, partner=active)
-            if not state.has_spent_share(memory):
-                return state
-        share = state.share if state.has_improved else max(state.share / SHARE_FACTOR, SMALLEST_SHARE)
-        return self._after_others(replace(state, share=share), rng, memory)
-
-    def _after_sparse(self, state: AutoState, rng: np.random.Generator, memory: Memory) -> AutoState:
-        """Return the model's turn if the function has led to a better point; else the one it interrupted."""
-        if state.sparse is not None and state.sparse.has_improved:
-            return self._after_others(state, rng, memory)
-        return replace(state, turn=state.interrupted)
-
-    def _after_others(self, state: AutoState, rng: np.random.Generator, memory: Memory) -> AutoState:
-        """Return the model's turn, at the best point or near."""
-        model = self._model.restart(state.model, rng, memory)
-        return state if model is None else replace(state, model=model, has_improved=False, turn=MODEL)
+def _gain(rank: Rank, best: Rank, usual: float) -> float:
+    """Return by how much a point improves on the best one: as usual if it is the first or more feasible."""
+    if not rank < best:
+        return 0.0
+    is_comparable = rank.violation == best.violation and np.isfinite(best.value) and np.isfinite(rank.value)
+    return min(best.value / 2 - rank.value / 2, 1e300) if is_comparable else usual
 
 
 def _is_plain(memory: Memory) -> bool:

@@ -134,6 +134,10 @@ class Blocks:
         """Return the state after learning from `told`."""
         return advance(state, memory)
 
+    def join(self, state: BlocksState, memory: Memory) -> BlocksState:
+        """Return the state as it is: the base is what it was."""
+        return state
+
     def convergence(self, state: BlocksState, memory: Memory) -> str | None:
         """Return why the search is over, or None."""
         return state.why_over or None

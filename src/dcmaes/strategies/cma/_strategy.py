@@ -116,6 +116,10 @@ class Cma:
             waiting = waiting.take(slice(size, None))
         return replace(state, waiting=waiting)
 
+    def join(self, state: CmaState, memory: Memory) -> CmaState:
+        """Return the state as it is: a distribution is moved by its own samples only."""
+        return state
+
     def convergence(self, state: CmaState, memory: Memory) -> str | None:
         """Return why the run has converged, or None."""
         return convergence(state)

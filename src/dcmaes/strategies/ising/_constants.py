@@ -110,16 +110,3 @@ WIDE_STEPS = 20
 TREND_MEMORY, TREND_QUANTILE, TREND_RIDGE = 1000, 0.9, 0.1
 # The share of its patience after which a run asks the trend, and the evaluations between two such points.
 TREND_PATIENCE, TREND_PAUSE = 0.5, 32
-# The model of all orders: in spaces of at most so many sites, for at most so many evaluations.
-ALL_ORDERS_SITES, ALL_ORDERS_MEMORY = 30, 200
-# A quadratic does not explain the values if, with this many of them for each feature, the regression takes
-# this variance for noise.
-ENOUGH, UNEXPLAINED = 2, 0.01
-# Its candidates: points anywhere, the best points and how often each is changed; then rounds in which some
-# finalists stay and each of them is changed so often.
-N_ANYWHERE, N_BEST, N_CHILDREN = 200, 5, 60
-N_ROUNDS, N_FINALISTS, N_GRANDCHILDREN = 3, 10, 10
-# How they are changed: this many sites at least on average, and up to this share of them; numbers by normal
-# steps of ten to a power between these, in units of the range, but anywhere with this probability.
-FEWEST_CHANGES, LARGEST_CHANGE = 1.5, 0.6
-STEP_EXPONENTS, JUMP = (-2.5, -0.3), 0.2

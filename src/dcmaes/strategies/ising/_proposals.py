@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies.ising._box import Box
-from dcmaes.strategies.ising._candidates import IsKnown, has_all_orders, promising_points
 from dcmaes.strategies.ising._constants import (
     BATCH,
     CHANGE_LIMITS,
@@ -28,6 +29,8 @@ from dcmaes.strategies.ising._search import Visited, search
 from dcmaes.strategies.ising._state import Posterior
 from dcmaes.strategies.ising._trend import trend_minimum
 
+# Tells for each coded point, shape (n, d), whether there is no use in proposing it.
+IsKnown = Callable[[FloatArray], NDArray[np.bool_]]
 # How many visited points of each chain are looked up at first: mostly one of them is new.
 _FIRST_LOOK = 4
 
@@ -52,9 +55,6 @@ def propose(state: Posterior, n: int, rng: np.random.Generator, memory: Memory) 
         rng=rng,
     )
     chosen = _unseen(visited, state, rng, is_known)
-    if n > 1 and has_all_orders(state):
-        points = promising_points(state, n // 2, rng, is_known)
-        chosen[n - len(points) :] = points
     return sites.canonical(_with_trend(_across_plateau(chosen, state, rng, is_known), state, is_known))
 
 

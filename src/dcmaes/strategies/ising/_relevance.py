@@ -231,24 +231,32 @@ def with_constant(variances: FloatArray) -> FloatArray:
 
 
 def rises(memory: Evaluations) -> FloatArray:
-    """Return how far values lie above the best, infeasible points and failures behind nearly all others.
+    """Return how far values lie above the best, those of infeasible points with a penalty (Q18).
 
+    The penalty of a point grows with its violation: half of the infeasible points have one above the median
+    rise of the feasible ones. Failures, and infeasible points without a value, are behind nearly all others.
     In sixteenths of the unit of the values, so that no difference of finite values overflows.
 
-    >>> told = Evaluations(np.zeros((3, 1)), np.array([0.0, 16.0, np.nan]), np.array([0.0, 0.0, np.inf]))
-    >>> rises(told)
-    array([0.  , 1.  , 2.25])
+    >>> x, violation = np.zeros((4, 1)), np.array([0.0, 0.0, 2.0, np.inf])
+    >>> rises(Evaluations(x, np.array([0.0, 16.0, -32.0, np.nan]), violation))
+    array([0.  , 1.  , 0.5 , 2.25])
     """
     excess = np.minimum(memory.violation, 1e300)
     share = excess / (1 + excess)
-    is_usable = (memory.violation == 0) & np.isfinite(memory.value)
-    if not is_usable.any():
+    is_feasible = (memory.violation == 0) & np.isfinite(memory.value)
+    if not is_feasible.any():
         behind: FloatArray = share - share.min()
         return behind
-    rise = np.where(is_usable, memory.value, 0.0) / RISE_UNIT
-    rise -= rise[is_usable].min()
-    high = float(np.quantile(rise[is_usable], 0.9))
-    return np.where(is_usable, rise, high + (high or 1.0) * (0.5 + share))
+    rise = np.where(np.isfinite(memory.value), memory.value, 0.0) / RISE_UNIT
+    rise -= rise[is_feasible].min()
+    middle, high = np.quantile(rise[is_feasible], [0.5, 0.9])
+    high = float(high) or 1.0
+    has_penalty = (memory.violation > 0) & (memory.violation < np.inf) & np.isfinite(memory.value)
+    if has_penalty.any():
+        unit = float(np.median(memory.violation[has_penalty]))
+        penalty = (float(middle) or 1.0) * np.minimum(memory.violation / unit, 1e100)
+        rise = np.where(has_penalty, np.maximum(rise, 0.0) + penalty, rise)
+    return np.where(is_feasible | has_penalty, rise, high + high * (0.5 + share))  # (Q19)
 
 
 def distances(features: FloatArray, n_choices: int, reach: float) -> FloatArray:

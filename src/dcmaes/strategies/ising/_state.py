@@ -50,15 +50,13 @@ class IsingState:
         Those of the regression on how far points are beyond the constraints, or a cliff.
     cliff : str
         What tells how far points are beyond a cliff: VALUES, SURPRISES or SIDES; empty if there is none.
-    scales : array of shape (3,)
-        Hyper-parameters of the model of all orders.
     low_share : int
         Which of `LOW_SHARES` says what values count as low.
     window : int
         Largest number of evaluations in a regression.
-    n_unfitted, n_fits, idle, run, n_seen : int
-        Evaluations since the variances were last refitted, refits in all, evaluations since this run last
-        improved, restarts before this run, evaluations told in all.
+    n_fitted, n_fits, idle, run : int
+        Evaluations in the memory when the variances were last refitted, refits in all, evaluations since this
+        run last improved, restarts before this run.
     """
 
     sites: Sites
@@ -70,14 +68,12 @@ class IsingState:
     variances: FloatArray
     barrier_variances: FloatArray
     cliff: str
-    scales: FloatArray
     low_share: int
     window: int
-    n_unfitted: int
+    n_fitted: int
     n_fits: int
     idle: int
     run: int
-    n_seen: int
 
     @cached_property
     def feature_map(self) -> FeatureMap:

@@ -10,7 +10,6 @@ import numpy as np
 
 from dcmaes._validation import FloatArray, check_integer
 from dcmaes.distributions import LatticeGaussian
-from dcmaes.models import FIRST_SCALES
 from dcmaes.space import Sites
 from dcmaes.strategies._codec import decode, encode
 from dcmaes.strategies._evaluations import WORST, Evaluations
@@ -31,7 +30,7 @@ from dcmaes.strategies.ising._law import implied_law
 from dcmaes.strategies.ising._plateau import Blame
 from dcmaes.strategies.ising._proposals import propose
 from dcmaes.strategies.ising._state import IsingState, best_of, chosen_shares
-from dcmaes.strategies.ising._update import learn, wide_model
+from dcmaes.strategies.ising._update import follow, learn, wide_model
 
 
 class IsingSearch:
@@ -89,14 +88,12 @@ class IsingSearch:
             variances=np.array(FIRST_VARIANCES),
             barrier_variances=np.array(FIRST_BARRIER_VARIANCES),
             cliff="",
-            scales=np.array(FIRST_SCALES),
             low_share=FIRST_LOW_SHARE,
             window=self.window or _default_window(sites),
-            n_unfitted=0,
+            n_fitted=0,
             n_fits=0,
             idle=0,
             run=0,
-            n_seen=0,
         )
         known = start.take(np.flatnonzero(~np.isnan(start.value) | (start.violation > 0.0)))
         return learn(state, known, memory)
@@ -112,6 +109,10 @@ class IsingSearch:
     def update(self, state: IsingState, told: Evaluations, memory: Memory) -> IsingState:
         """Return the state after learning from `told`."""
         return learn(state, told, memory)
+
+    def join(self, state: IsingState, memory: Memory) -> IsingState:
+        """Return the state at the best point of the memory, if another proposer has found it."""
+        return follow(state, memory)
 
     def convergence(self, state: IsingState, memory: Memory) -> str | None:
         """Return why the run has converged, or None."""

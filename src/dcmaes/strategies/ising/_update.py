@@ -10,7 +10,6 @@ from dcmaes._validation import FloatArray
 from dcmaes.models import Regression
 from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies._memory import Memory
-from dcmaes.strategies.ising._candidates import all_orders, has_all_orders
 from dcmaes.strategies.ising._cliff import judge_cliff
 from dcmaes.strategies.ising._constants import (
     BATCH,
@@ -29,7 +28,7 @@ from dcmaes.strategies.ising._constants import (
 )
 from dcmaes.strategies.ising._plateau import Blame
 from dcmaes.strategies.ising._relevance import with_constant
-from dcmaes.strategies.ising._state import IsingState, Posterior
+from dcmaes.strategies.ising._state import IsingState, Posterior, best_of
 
 
 def learn(state: IsingState, told: Evaluations, memory: Memory) -> IsingState:
@@ -39,10 +38,24 @@ def learn(state: IsingState, told: Evaluations, memory: Memory) -> IsingState:
         return replace(state, idle=state.idle + 1) if len(told) else state
     now = state.given(memory)
     now = _move_by_model(now, fresh) if _has_model(now) and now.is_noisy else _move(now, fresh)
-    now = replace(now, n_unfitted=now.n_unfitted + len(fresh), n_seen=now.n_seen + len(fresh))
-    enough = max(BATCH, REFIT_SHARE * min(now.n_seen, 1000))
-    is_due = _has_model(now) and now.n_unfitted >= enough
-    return (_refit(now) if is_due else now).learned
+    return _refitted(now, memory.n_seen).learned
+
+
+def follow(state: IsingState, memory: Memory) -> IsingState:
+    """Return the state after others have evaluated points: at the best of them, if that is better."""
+    now = state.given(memory)
+    best, level = best_of(now)
+    if level < state.level and not now.is_noisy:
+        changed = (best != state.centre).astype(np.float64)
+        now = replace(now, centre=best, level=level, blame=state.blame.better(changed), idle=0)
+    return _refitted(now, memory.n_seen).learned
+
+
+def _refitted(state: Posterior, n_seen: int) -> Posterior:
+    """Return the state with its model refitted if that is due after so many evaluations."""
+    enough = max(BATCH, REFIT_SHARE * min(n_seen, 1000))
+    is_due = _has_model(state) and n_seen - state.n_fitted >= enough
+    return _refit(state, n_seen) if is_due else state
 
 
 def _has_model(state: Posterior) -> bool:
@@ -134,18 +147,13 @@ def _followed_width(state: Posterior, better: Evaluations, n_told: int) -> Float
     return np.clip(followed, SMALLEST_WIDTH, LARGEST_WIDTH)
 
 
-def _refit(state: Posterior) -> Posterior:
+def _refit(state: Posterior, n_seen: int) -> Posterior:
     """Return the state with variances of higher likelihood: more steps while each result says much."""
-    n_steps = 4 if state.n_seen < 100 else 2
+    n_steps = 4 if n_seen < 100 else 2
     for _ in range(n_steps):
         state = _improved(state)
     state = _judged_cliff(_judged_share(state))
-    if has_all_orders(state):
-        model = all_orders(state)
-        for _ in range(n_steps):
-            model = model.improved()
-        state = replace(state, scales=model.scales)
-    return replace(state, n_unfitted=0, n_fits=state.n_fits + 1)
+    return replace(state, n_fitted=n_seen, n_fits=state.n_fits + 1)
 
 
 def _improved(state: Posterior) -> Posterior:

@@ -73,19 +73,18 @@ class Mixing:
         """Return the state after learning from `told`."""
         return learn(state, told, memory)
 
-    def join(self, state: MixingState, n: int, memory: Memory) -> MixingState:
-        """Return the state with the best `n` points of the memory among the lowest floor of the pyramid.
+    def join(self, state: MixingState, memory: Memory, n: int = 1) -> MixingState:
+        """Return the state with the best `n` points of the memory on the lowest floor of the pyramid.
 
-        So what another strategy has found is there to be copied from. Failures are left out, and points that
-        are in the pyramid already.
+        So what another proposer has found is there to be copied from.
 
         >>> strategy, rng = Mixing(), np.random.default_rng(1)
         >>> import dcmaes as dc
         >>> memory = Memory(dc.Space.binary(3).sites)
         >>> state = strategy.init(memory.sites, memory, 100, rng)
         >>> told = memory.tell(Evaluations(np.eye(3), np.arange(3.0), np.zeros(3)))
-        >>> len(strategy.join(state, 2, memory).pyramid[0].x)
-        2
+        >>> len(strategy.join(state, memory).pyramid[0].x)
+        1
         """
         return join(state, memory.evaluations(memory.leaders(n)), memory)
 
