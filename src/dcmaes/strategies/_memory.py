@@ -183,8 +183,9 @@ class Memory:
 
     @property
     def n_known(self) -> int:
-        """How many different points are evaluated, excluded or pending, if none is handed out twice."""
-        return len(self._first) + len(self.excluded) + len(self._n_out)
+        """How many different points are evaluated, excluded or pending."""
+        n_new = sum(key not in self._first for key in self._n_out)
+        return len(self._first) + len(self.excluded) + n_new
 
     @property
     def pending(self) -> FloatArray:
