@@ -230,7 +230,7 @@ def test_hyperband_shows_one_bracket_at_a_time():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         study.optimize(objective, n_trials=60)
-    assert len(study.sampler._memories) == 3
+    assert len(study.sampler._studies) == 3
     assert study.best_value == 0
 
 

@@ -8,35 +8,45 @@ import warnings
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, TPESampler
+from optuna.search_space import IntersectionSearchSpace
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from dcmaes._validation import FloatArray, check_integer
+from dcmaes._validation import check_integer
+from dcmaes.integrations.optuna._follower import Follower
 from dcmaes.integrations.optuna._parameters import ParameterSpace
-from dcmaes.integrations.optuna._replay import Replay
-from dcmaes.integrations.optuna._trials import CONSTRAINTS_KEY, Ledger, violation
+from dcmaes.integrations.optuna._trials import CONSTRAINTS_KEY, finished, outcome, violation
+from dcmaes.optimizer import Optimizer
 from dcmaes.strategies import Strategy, make_strategy
 
 # The best so many points of earlier studies are tried first.
 _N_WARM = 5
-# Studies, and search spaces of one study, for which what was learned is kept in memory.
-_N_REMEMBERED = 8
+# Studies for which what was learned is kept.
+_N_KEPT = 8
 
 
-class _Memory:
-    """What was learned from one study; all of it can be had again from the storage."""
+class _Known:
+    """What is known of one study; all of it can be had again from the storage."""
 
     def __init__(self, storage: Any) -> None:
-        # Keeps the storage alive, so that its identity in the key of this memory stays unique.
+        # Keeps the storage alive, so that its identity in the key of this object stays unique.
         self.storage = storage
-        self.ledger = Ledger()
         self.trial_number = -1
-        self.replays: list[tuple[dict[str, BaseDistribution], Replay]] = []
+        self.trials: list[FrozenTrial] = []
+        self.common = IntersectionSearchSpace()
+        self.search_space: dict[str, BaseDistribution] = {}
+        self.follower: Follower | None = None
+
+    @property
+    def n_complete(self) -> int:
+        return sum(trial.state == TrialState.COMPLETE for trial in self.trials)
 
 
 class DcmaesSampler(BaseSampler):
@@ -121,11 +131,8 @@ class DcmaesSampler(BaseSampler):
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """Return the parameters to sample together: those given, or those of all complete trials."""
-        if self._search_space is None:
-            with self._lock:
-                found = self._read(study, trial).ledger.search_space
-        else:
-            found = self._search_space
+        with self._lock:
+            found = self._search_space or self._read(study, trial).common.calculate(study)
         return {name: distribution for name, distribution in found.items() if not distribution.single()}
 
     def sample_relative(
@@ -136,13 +143,12 @@ class DcmaesSampler(BaseSampler):
         if not search_space:
             return {}
         with self._lock:
-            memory = self._read(study, trial)
-            replay = self._replay(study, memory, search_space)
-            if memory.ledger.n_complete < self._n_startup_trials:
-                x = replay.draw_uniform(trial.number, self._draw_seed)
-            else:
-                x = replay.propose(trial.number, memory.ledger.running, self._draw_seed)
-            return replay.space.decode(x)
+            known = self._read(study, trial)
+            follower = self._follow(study, known, search_space)
+            if known.n_complete < self._n_startup_trials:
+                return follower.draw(trial.number, self._draw_seed)
+            running = [other for other in known.trials if other.state == TrialState.RUNNING]
+            return follower.propose(trial.number, running, self._draw_seed)
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -176,7 +182,7 @@ class DcmaesSampler(BaseSampler):
 
     def __getstate__(self) -> dict[str, Any]:
         # What was learned is in the storage, which is not for a sampler to carry around.
-        dropped = ("_lock", "_memories")
+        dropped = ("_lock", "_studies")
         return {name: value for name, value in vars(self).items() if name not in dropped}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -185,46 +191,47 @@ class DcmaesSampler(BaseSampler):
 
     def _forget(self) -> None:
         self._lock = threading.RLock()
-        self._memories: OrderedDict[tuple[Any, ...], _Memory] = OrderedDict()
+        self._studies: OrderedDict[tuple[Any, ...], _Known] = OrderedDict()
 
-    def _read(self, study: Study, trial: FrozenTrial) -> _Memory:
+    def _read(self, study: Study, trial: FrozenTrial) -> _Known:
         """Return what is known of the study, brought up to date once for each trial."""
-        storage = study._storage
         # Hyperband shows a sampler one bracket of the trials at a time.
-        key = (id(storage), study._study_id, getattr(study, "_bracket_id", None))
-        memory = self._memories.pop(key, None) or _Memory(storage)
-        self._memories[key] = memory
-        if len(self._memories) > _N_REMEMBERED:
-            self._memories.popitem(last=False)
-        if memory.trial_number != trial.number:
-            memory.ledger.read(study.get_trials(deepcopy=False))
-            memory.trial_number = trial.number
-        return memory
+        key = (id(study._storage), study._study_id, getattr(study, "_bracket_id", None))
+        known = self._studies.pop(key, None) or _Known(study._storage)
+        self._studies[key] = known
+        if len(self._studies) > _N_KEPT:
+            self._studies.popitem(last=False)
+        if known.trial_number != trial.number:
+            known.trials = study.get_trials(deepcopy=False)
+            known.trial_number = trial.number
+        return known
 
-    def _replay(self, study: Study, memory: _Memory, search_space: dict[str, BaseDistribution]) -> Replay:
-        """Return the strategy in this search space after all trials in the ledger."""
-        replay = next((replay for space, replay in memory.replays if space == search_space), None)
-        if replay is None:
-            replay = self._new_replay(study, search_space)
-            memory.replays = [*memory.replays[1 - _N_REMEMBERED :], (dict(search_space), replay)]
-        replay.learn(memory.ledger)
-        return replay
+    def _follow(self, study: Study, known: _Known, search_space: dict[str, BaseDistribution]) -> Follower:
+        """Return the optimizer in this search space after all finished trials."""
+        if known.follower is None or known.search_space != search_space:
+            space, is_maximized = ParameterSpace(search_space), _is_maximized(study)
+            seed = zlib.crc32(study.study_name.encode()) if self._seed is None else self._seed
+            make = partial(self._make, seed=seed, direction="maximize" if is_maximized else "minimize")
+            read = partial(outcome, is_maximized=is_maximized, considers_pruned=self._considers_pruned)
+            known.search_space = dict(search_space)
+            known.follower = Follower(space, _start(self._warm_start, space), make, read)
+        known.follower.learn(finished(known.trials))
+        return known.follower
 
-    def _new_replay(self, study: Study, search_space: dict[str, BaseDistribution]) -> Replay:
-        space = ParameterSpace(search_space)
-        return Replay(
-            strategy=self._strategy,
-            space=space,
-            start=_start(self._warm_start, space),
+    def _make(self, space: ParameterSpace, x0: Any, seed: int, direction: str) -> Optimizer:
+        return Optimizer(
+            space.space,
             budget=self._budget,
-            state_seed=[zlib.crc32(study.study_name.encode())] if self._seed is None else [self._seed],
-            sign=_sign(study),
-            considers_pruned=self._considers_pruned,
+            seed=seed,
+            strategy=self._strategy,
+            direction=direction,
+            x0=x0,
+            on_error="continue",
         )
 
     def _warn(self, study: Study, trial: FrozenTrial, name: str) -> None:
         with self._lock:
-            n_complete = self._read(study, trial).ledger.n_complete
+            n_complete = self._read(study, trial).n_complete
         if n_complete == 0:
             return
         self._warned.add(name)
@@ -260,8 +267,8 @@ def _check_constraints(constraints: Any) -> tuple[float, ...]:
     return values
 
 
-def _sign(study: Study) -> float:
-    return -1.0 if study.direction == StudyDirection.MAXIMIZE else 1.0
+def _is_maximized(study: Study) -> bool:
+    return bool(study.direction == StudyDirection.MAXIMIZE)
 
 
 def _fresh_seed() -> list[int]:
@@ -276,25 +283,25 @@ def _read_warm_start(
         warm_start = [warm_start]
     items: list[Any] = list(warm_start)
     if all(isinstance(item, FrozenTrial) for item in items):
-        return [_ranked(items, 1.0)] if items else []
+        return [_ranked(items, is_maximized=False)] if items else []
     if not all(isinstance(item, Study) for item in items):
         raise TypeError(f"warm_start must be studies, or trials of one study, got {warm_start!r}")
-    return [_ranked(study.get_trials(deepcopy=False), _sign(study)) for study in items]
+    return [_ranked(study.get_trials(deepcopy=False), _is_maximized(study)) for study in items]
 
 
-def _ranked(trials: Sequence[FrozenTrial], sign: float) -> list[Mapping[str, Any]]:
+def _ranked(trials: Sequence[FrozenTrial], is_maximized: bool) -> list[Mapping[str, Any]]:
     complete = [trial for trial in trials if trial.state == TrialState.COMPLETE and trial.value is not None]
+    sign = -1.0 if is_maximized else 1.0
     complete.sort(key=lambda trial: (violation(trial), sign * (trial.value or 0.0)))
     return [trial.params for trial in complete]
 
 
-def _start(groups: Sequence[Sequence[Mapping[str, Any]]], space: ParameterSpace) -> FloatArray:
-    """Return the best points of earlier studies that are in the space, the studies taking turns: (k, d)."""
-    found: dict[bytes, FloatArray] = {}
-    depth = max((len(group) for group in groups), default=0)
-    for rank in range(depth):
-        for group in groups:
-            x = space.encode(group[rank]) if rank < len(group) else None
-            if x is not None and len(found) < _N_WARM:
-                found.setdefault(x.tobytes(), x)
-    return np.array(list(found.values())).reshape(-1, space.sites.dimension)
+def _start(groups: Sequence[Sequence[Mapping[str, Any]]], space: ParameterSpace) -> list[dict[str, Any]]:
+    """Return the best points of earlier studies that are in the space, the studies taking turns."""
+    in_turn = chain.from_iterable(zip_longest(*groups))
+    found: list[dict[str, Any]] = []
+    for params in in_turn:
+        point = None if params is None else space.point(params)
+        if point is not None and point not in found and len(found) < _N_WARM:
+            found.append(point)
+    return found

@@ -1,0 +1,149 @@
+"""An optimizer that follows a study: told of every trial, whoever proposed it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from optuna.trial import FrozenTrial
+
+from dcmaes.integrations.optuna._parameters import ParameterSpace
+from dcmaes.optimizer import Optimizer, Outcome, StopReason
+
+# Trials are learned from in portions of so many, and a batch of so many points is drawn after each.
+_PORTION = 4
+# After so many more evaluations, a point whose trial failed may be proposed again.
+_PAUSE = 8
+# A study goes on for as long as its user likes.
+_UNLIMITED = 2**62
+
+
+class Follower:
+    """Translates between a study and an optimizer.
+
+    What the optimizer learns depends on the finished trials alone, in the order of their completion. It is
+    never asked: points are drawn by forks of it, so that they are a function of the seed and of what was
+    learned. A study that is stopped and loaded goes on as if nothing had happened, and workers with the same
+    seed, who draw the same batch, take different points of it.
+
+    Parameters
+    ----------
+    space : ParameterSpace
+        Where to search.
+    start : list of points
+        What to try first.
+    make : callable
+        Takes a space and `x0` and returns an optimizer.
+    read : callable
+        Takes a finished trial and returns what to tell of it, or None.
+
+    Attributes
+    ----------
+    optimizer : Optimizer
+        What was learned.
+    """
+
+    def __init__(
+        self,
+        space: ParameterSpace,
+        start: Sequence[Mapping[str, Any]],
+        make: Callable[[ParameterSpace, Any], Optimizer],
+        read: Callable[[FrozenTrial], Outcome | None],
+    ) -> None:
+        self.space = space
+        self._start = [dict(point) for point in start]
+        self._make = make
+        self._read = read
+        self._handed_out: dict[int, Mapping[str, Any]] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        self.optimizer = self._make(self.space, self._start or None)
+        self._numbers: list[int] = []
+        self._rest: Sequence[FrozenTrial] = ()
+        self._lost: list[tuple[int, Mapping[str, Any]]] = []
+        self._batch: list[Mapping[str, Any]] | None = None
+
+    def learn(self, finished: Sequence[FrozenTrial]) -> None:
+        """Tell the optimizer of the whole portions that are new; of all, if a trial turned up late."""
+        n_whole = len(finished) - len(finished) % _PORTION
+        numbers = [trial.number for trial in finished[:n_whole]]
+        if numbers[: len(self._numbers)] != self._numbers:
+            self._begin()
+        for trial in finished[len(self._numbers) : n_whole]:
+            self._batch = None
+            if (lost := self._tell(self.optimizer, trial)) is not None:
+                self._lost.append((len(self.optimizer.history) + _PAUSE, lost))
+            if self.optimizer.should_stop() is StopReason.CONVERGED:
+                # Without restarts of its own, the search begins anew with what is known.
+                self.optimizer = self._make(self.space, self.optimizer.history)
+            self._handed_out.pop(trial.number, None)
+        self._numbers, self._rest = numbers, finished[n_whole:]
+
+    def propose(self, number: int, running: Iterable[FrozenTrial], seed: Sequence[int]) -> dict[str, Any]:
+        """Return the parameters for the trial of that number."""
+        if self._batch is None:
+            self._batch = _asked(self.optimizer.fork(self._seed(seed), budget=_UNLIMITED))
+        out = self._out(number, running)
+        taken = [*out, *map(self._point, self._rest)]
+        fresh = [point for point in self._in_turn(number, self._batch) if point not in taken]
+        if not fresh:  # several workers are faster than a portion
+            optimizer = self.current(self._seed([*seed, len(self._rest)]))
+            for point in out:
+                optimizer.attach(point)
+            fresh = self._in_turn(number, _asked(optimizer))
+        # Nothing is left when every point is known.
+        return self._hand_out(number, fresh[0]) if fresh else self.draw(number, seed)
+
+    def current(self, seed: int) -> Optimizer:
+        """Return a fork of the optimizer that knows all finished trials, also those after whole portions."""
+        optimizer = self.optimizer.fork(seed, budget=_UNLIMITED)
+        for trial in self._rest:
+            if (lost := self._tell(optimizer, trial)) is not None:
+                optimizer.attach(lost)
+        return optimizer
+
+    def _seed(self, seed: Sequence[int]) -> int:
+        sequence = np.random.SeedSequence([*seed, len(self._numbers)])
+        return int(sequence.generate_state(1, np.uint64)[0])
+
+    def _in_turn(self, number: int, batch: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """Return a batch from the place of a trial on: workers that draw at one moment take other points."""
+        if not batch or batch[0] in self._start:
+            return batch
+        place = number % len(batch)
+        return batch[place:] + batch[:place]
+
+    def draw(self, number: int, seed: Sequence[int]) -> dict[str, Any]:
+        """Return uniform parameters for the trial of that number."""
+        (point,) = self.space.space.sample(np.random.default_rng([*seed, number]), 1)
+        return self._hand_out(number, point)
+
+    def _hand_out(self, number: int, point: Mapping[str, Any]) -> dict[str, Any]:
+        self._handed_out[number] = point
+        return self.space.params(point)
+
+    def _out(self, number: int, running: Iterable[FrozenTrial]) -> list[Mapping[str, Any]]:
+        """Return the points of other trials that are running, or were lost not long ago."""
+        points = [self._point(trial) for trial in running if trial.number != number]
+        n_known = len(self.optimizer.history)
+        return [point for point in points if point] + [
+            point for until, point in self._lost if until > n_known
+        ]
+
+    def _point(self, trial: FrozenTrial) -> Mapping[str, Any] | None:
+        """Return the point of a trial: as stored or, if that is not all there, as handed out."""
+        return self.space.point(trial.params) or self._handed_out.get(trial.number)
+
+    def _tell(self, optimizer: Optimizer, trial: FrozenTrial) -> Mapping[str, Any] | None:
+        """Tell what a finished trial says; if that is nothing, return its point, where it is known."""
+        point, outcome = self.space.point(trial.params), self._read(trial)
+        if point is None or outcome is None:
+            return self._point(trial)
+        optimizer.tell(optimizer.attach(point), outcome)
+        return None
+
+
+def _asked(optimizer: Optimizer) -> list[Mapping[str, Any]]:
+    return [trial.point for trial in optimizer.ask(_PORTION)]
