@@ -128,7 +128,9 @@ def write_csv(history: History, names: tuple[str | int, ...], file: IO[str]) -> 
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["id", *header, *_BOOK[1:]])
     for record in history:
-        values = record.point.values() if isinstance(record.point, dict) else record.point.tolist()
+        point = record.point
+        # Inactive variables have empty cells.
+        values = [point.get(name, "") for name in names] if isinstance(point, dict) else point.tolist()
         book = record._asdict()
         writer.writerow([record.id, *values, *("" if book[k] is None else book[k] for k in _BOOK[1:])])
 

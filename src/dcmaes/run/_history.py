@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dcmaes._html import html_table, value_text
 from dcmaes._validation import FloatArray, IntArray, readonly
-from dcmaes.space import Space
+from dcmaes.space import Integer, Space, Variable
 from dcmaes.strategies import Memory
 
 _BLOCK = 1024
@@ -77,6 +77,17 @@ def column_names(space: Space) -> tuple[str, ...]:
     return tuple(f"point.{name}" if name in BOOK else name for name in names)
 
 
+def point_texts(space: Space, point: Any) -> list[str]:
+    """Return the values of a point as short texts, one for each variable; those of inactive ones are empty.
+
+    >>> point_texts(Space.integers(2, 0, 9), np.array([3, 4]))
+    ['3', '4']
+    """
+    if not space.is_named:
+        return [value_text(value) for value in point]
+    return [value_text(point[name]) if name in point else "" for name in space.names]
+
+
 class History(Sequence[Record]):
     """All evaluations in the order in which they were told: a sequence of records, and their columns.
 
@@ -126,7 +137,7 @@ class History(Sequence[Record]):
         for index, record in zip(shown, (self[i] for i in shown), strict=True):
             if rows and index > shown[len(rows) - 1] + 1:
                 rows.append(["…"] * len(header))
-            point = [value_text(record.point[name]) for name in self._space.names[: len(columns)]]
+            point = point_texts(self._space, record.point)[: len(columns)]
             rest = [f"{n_hidden} more"] if n_hidden else []
             rows.append([record.id, *point, *rest, record.value, record.violation, record.status])
         return html_table(f"{self._n} evaluations", header, rows)
@@ -193,7 +204,8 @@ class History(Sequence[Record]):
         """Return a pandas DataFrame, one row for each evaluation, one column for each variable.
 
         Variables of positional spaces are called x0, x1, ...; a variable that is called like another column
-        gets "point." before its name.
+        gets "point." before its name. Inactive variables have missing values; columns of integers and flags
+        then have the types Int64 and boolean, which know of such.
 
         >>> import dcmaes as dc
         >>> space = dc.Space({"a": dc.Integer(0, 1)})
@@ -213,12 +225,10 @@ class History(Sequence[Record]):
             "told_at": self.told_at,
             "is_given": self.is_given,
         }
-        points = self.points
-        variables = {
-            column: [point[name] for point in points]
-            for column, name in zip(column_names(self._space), self._space.names, strict=True)
-        }
-        return import_module("pandas").DataFrame({"id": self.ids, **variables, **book})
+        pandas, points = import_module("pandas"), self.points
+        columns = zip(column_names(self._space), self._space.names, self._space.variables, strict=True)
+        variables = {column: _column(points, name, variable, pandas) for column, name, variable in columns}
+        return pandas.DataFrame({"id": self.ids, **variables, **book})
 
     def _feasible(self, n_most: int) -> tuple[FloatArray, FloatArray]:
         """Return coded points, shape (m, d), and values to be minimized, (m,), of the last feasible ones."""
@@ -241,6 +251,14 @@ class History(Sequence[Record]):
             told_at=entry.told_at,
             is_given=entry.is_given,
         )
+
+
+def _column(points: Any, name: Any, variable: Variable, pandas: Any) -> Any:
+    """Return the values of a variable as a column, missing where it is inactive."""
+    if variable.when is None:
+        return [point[name] for point in points]
+    kind = "boolean" if variable.is_flag else "Int64" if isinstance(variable, Integer) else None
+    return pandas.Series([point.get(name) for point in points], dtype=kind)
 
 
 def _statuses(violation: FloatArray) -> NDArray[np.str_]:

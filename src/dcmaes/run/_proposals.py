@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dcmaes._validation import FloatArray, IntArray
+from dcmaes._validation import FloatArray
 from dcmaes.run._constraints import Constraints
 from dcmaes.run._search import Search
 from dcmaes.space import Space
@@ -168,7 +168,7 @@ class Proposer:
         self.reserve = self.reserve or self._list_unknown()
         while len(found) < n and self.reserve:
             block = np.array(self.reserve[: -_BLOCK - 1 : -1])
-            tally = self._sift(self._listed(block), n, found, is_draw=False)
+            tally = self._sift(self._space.sites.listing.points(block), n, found, is_draw=False)
             del self.reserve[len(self.reserve) - tally.n_seen :]
 
     def _list_unknown(self) -> list[int]:
@@ -176,19 +176,10 @@ class Proposer:
         size = int(self._size)
         for first in range(0, size, _LISTING):
             numbers = np.arange(first, min(first + _LISTING, size))
-            keys = map(self._codec.key, self._codec.rows(self._listed(numbers)))
+            keys = map(self._codec.key, self._codec.rows(self._space.sites.listing.points(numbers)))
             unknown.append(numbers[[self._recall(key) is None for key in keys]])
         shuffled: list[int] = self._search.rng.permutation(np.concatenate(unknown)).tolist()
         return shuffled
-
-    def _listed(self, numbers: IntArray) -> FloatArray:
-        """Return the coded points with these numbers in the list of all points, shape (n, d)."""
-        sites = self._space.sites
-        # Continuous sites of a finite space have one value.
-        x = np.tile(np.where(sites.is_continuous, sites.low, 0.0), (len(numbers), 1))
-        for site in np.flatnonzero(sites.is_free):
-            numbers, x[:, site] = np.divmod(numbers, sites.n_states[site])
-        return x
 
     def _look_around(self, n: int, found: list[Candidate], is_late: Callable[[], bool]) -> None:
         """Change ever more variables of the best point at random: one at first, all in the end."""
@@ -200,5 +191,8 @@ class Proposer:
             if len(found) == n or is_late():
                 return
             is_changed = rng.random(shape) < 2.0**block / sites.dimension
-            changed = np.where(is_changed, sites.uniform(rng.random(shape)), x)
+            drawn = sites.uniform(rng.random(shape))
+            changed = np.where(is_changed, drawn, x)
+            if sites.has_conditions:
+                changed = sites.awake(changed, x, rng.random(shape))
             self._sift(changed, n, found, is_draw=False)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dcmaes._html import html_table, value_text
+from dcmaes._html import html_table
 from dcmaes._threads import single_thread
 from dcmaes._validation import IntArray
 from dcmaes.run._distribution import Distribution
-from dcmaes.run._history import History, column_names
+from dcmaes.run._history import History, column_names, point_texts
 from dcmaes.run._noise import Noise
 from dcmaes.run._run import Run
 from dcmaes.run._settings import Settings
@@ -202,9 +202,9 @@ class Result:
         result = html_table("Result", [], lines)
         if self.x is None:
             return result
-        names = zip(column_names(self._space), self._space.names, strict=True)
-        pairs = [(column, value_text(self.x[name])) for column, name in names]
-        return result + html_table("Best point", ["variable", "value"], pairs)
+        pairs = zip(column_names(self._space), point_texts(self._space, self.x), strict=True)
+        shown = [(column, text) for column, text in pairs if text]
+        return result + html_table("Best point", ["variable", "value"], shown)
 
     def _lines(self) -> list[tuple[str, str]]:
         violation = "" if self.violation <= 0.0 else f" (violation {self.violation:.3g})"

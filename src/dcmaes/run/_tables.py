@@ -6,13 +6,16 @@ import csv
 import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from dcmaes._validation import shown
 from dcmaes.run._history import BOOK, column_names
 from dcmaes.run._trial import Outcome, Reading, failure, read
-from dcmaes.space import Space, Variable
+from dcmaes.space import Sites, Space, Variable
 from dcmaes.space._layouts import suggestion
 
 # How pandas and spreadsheets call the column of row numbers.
@@ -81,8 +84,12 @@ def _read_rows(
 ) -> Iterator[tuple[list[float], Reading | None]]:
     columns = column_names(space)
     _check_header(header, columns)
+    pairs = list(zip(columns, space.variables, strict=True))
     for row in rows:
-        x = [_coded(row, column, variable) for column, variable in zip(columns, space.variables, strict=True)]
+        if space.sites.has_conditions:
+            x = _coded_if_active(row, pairs, space.sites)
+        else:
+            x = [_coded(row, column, variable) for column, variable in pairs]
         yield x, _read_told(row)
 
 
@@ -97,6 +104,20 @@ def _check_header(header: Sequence[str], columns: Sequence[str]) -> None:
     for name in columns:
         if name not in header:
             raise ValueError(f"x0: column {name!r} is missing, which has the values of a variable")
+
+
+def _coded_if_active(row: Row, pairs: Sequence[tuple[str, Variable]], sites: Sites) -> list[float]:
+    """Return the coded point of a row, in which cells of inactive variables may be empty and do not count."""
+    is_empty = np.array([row.cells[column] in (None, "") for column, _ in pairs])
+    x = sites.rest.copy()
+    for i, (column, variable) in enumerate(pairs):
+        with suppress(*(TypeError, ValueError) if is_empty[i] else ()):
+            x[i] = _coded(row, column, variable)
+            is_empty[i] = False
+    for place in np.flatnonzero(is_empty & sites.active(x)).tolist():
+        _coded(row, *pairs[place])  # says what is wrong
+    coded: list[float] = sites.canonical(x).tolist()
+    return coded
 
 
 def _coded(row: Row, column: str, variable: Variable) -> float:

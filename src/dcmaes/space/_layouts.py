@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray, check_list, readonly, shown
 from dcmaes.space._ranges import Float, Integer
+from dcmaes.space._sites import Sites
 from dcmaes.space._variables import Binary, Categorical, Ordinal, Variable
 
 # Up to so many values are listed to be looked up.
@@ -39,15 +40,24 @@ def suggestion(word: Any, options: Iterable[str]) -> str:
 
 
 class NamedLayout:
-    """Points are dicts: bool for Binary, int for Integer, float for Float, else the given objects."""
+    """Points are dicts: bool for Binary, int for Integer, float for Float, else the given objects.
 
-    def __init__(self, names: Sequence[str], variables: Sequence[Variable]) -> None:
+    Inactive variables are not in the dict.
+    """
+
+    def __init__(self, names: Sequence[str], variables: Sequence[Variable], sites: Sites) -> None:
         self._variables = dict(zip(names, variables, strict=True))
+        self._sites = sites
 
     def encode_many(self, points: Iterable[Any]) -> FloatArray:
         """Return the coded points, shape (n, d), or raise naming the variable that is wrong."""
-        rows = [self._encode(point) for point in check_list("points", points, "a sequence of dicts")]
-        return np.array(rows, dtype=np.float64).reshape(len(rows), len(self._variables))
+        listed = check_list("points", points, "a sequence of dicts")
+        rows = [self._encode(point) for point in listed]
+        x = np.array(rows, dtype=np.float64).reshape(len(rows), len(self._variables))
+        if self._sites.has_conditions:
+            is_given = np.array([[name in point for name in self._variables] for point in listed])
+            self._check_active(x, is_given.reshape(x.shape))
+        return x
 
     def decode_many(self, x: FloatArray) -> list[dict[str, Any]]:
         """Return one dict for each row of `x`."""
@@ -57,6 +67,13 @@ class NamedLayout:
         columns = zip(*x.tolist(), strict=True)
         values = [v.decode(column) for v, column in zip(self._variables.values(), columns, strict=True)]
         names = self._variables.keys()
+        if self._sites.has_conditions:
+            is_active = self._sites.active(x).tolist()
+            rows = zip(zip(*values, strict=True), is_active, strict=True)
+            return [
+                {name: value for name, value, is_there in zip(names, *row, strict=True) if is_there}
+                for row in rows
+            ]
         return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
 
     def _encode(self, point: Any) -> list[float]:
@@ -66,10 +83,30 @@ class NamedLayout:
             if name not in self._variables:
                 hint = suggestion(name, self._variables)
                 raise ValueError(f"point has {name!r}, which is not a name of the space{hint}")
+        if self._sites.has_conditions:
+            rest = zip(self._variables.items(), self._sites.rest.tolist(), strict=True)
+            return [v.encode(name, point[name]) if name in point else state for (name, v), state in rest]
         missing = [repr(name) for name in self._variables if name not in point]
         if missing:
             raise ValueError(f"point must have a value for every variable, {', '.join(missing)} missing")
         return [variable.encode(name, point[name]) for name, variable in self._variables.items()]
+
+    def _check_active(self, x: FloatArray, is_given: NDArray[np.bool_]) -> None:
+        """Raise if a point lacks a value for an active variable, or has one for an inactive variable."""
+        is_active, names = self._sites.active(x), np.array(list(self._variables), dtype=object)
+        wrong = np.flatnonzero((is_active != is_given).any(axis=1))
+        if len(wrong) == 0:
+            return
+        row = wrong[0]
+        missing = names[is_active[row] & ~is_given[row]]
+        if len(missing):
+            listed = ", ".join(map(repr, missing))
+            raise ValueError(f"point must have a value for every active variable, {listed} missing")
+        name = names[is_given[row] & ~is_active[row]][0]
+        raise ValueError(
+            f"point has {name!r}, which is inactive in it and must be left out: it needs that "
+            f"{self._variables[name].when!s}"
+        )
 
 
 class _Column:
@@ -195,6 +232,11 @@ class PositionalLayout:
         return not np.remainder(whole, self._step[self._whole]).any()
 
     def _check_variable(self, name: str, variable: Variable) -> None:
+        if variable.when is not None:
+            raise ValueError(
+                f"{name} cannot have a condition, since arrays have an entry for every variable; use "
+                "Space({name: ...})"
+            )
         if isinstance(variable, Categorical):
             raise TypeError(
                 f"{name} must be numeric in a space of arrays, got {variable!r}; use Space({{name: ...}})"

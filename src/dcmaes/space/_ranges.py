@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ import numpy as np
 from dcmaes._validation import as_scalar, check_integer, check_number, shown
 from dcmaes.space._sites import CONTINUOUS, LATTICE
 from dcmaes.space._variables import Scale, Site, Variable, read_number
+from dcmaes.space._when import read_when
 
 # States are coded as float64 numbers, which hold every integer up to here.
 MAX_STATES = 2**53
@@ -29,6 +31,7 @@ class _Range(Variable):
     log: bool = field(default=False, kw_only=True)
     periodic: bool = field(default=False, kw_only=True)
     step: float | None = field(default=None, kw_only=True)
+    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -53,12 +56,27 @@ class _Range(Variable):
         number = read_number(text)
         return self.encode(name, text if number is None else number)
 
+    def states_between(self, low: float | None, high: float | None) -> list[tuple[float, float]]:
+        """Return the coded values of the numbers in a range, as an interval; none if there are none."""
+        n_states = self.site.n_states
+        first = self.low if low is None else max(low, self.low)
+        last = self.high if high is None else min(high, self.high)
+        if n_states:
+            first = bisect_left(range(n_states), first, key=self._number)
+            last = bisect_right(range(n_states), last, key=self._number) - 1
+        return [(float(first), float(last))] if first <= last else []
+
+    def _number(self, state: int) -> float:
+        number: float = self.decode([float(state)])[0]
+        return number
+
     def _lattice(self, n_states: int, step: float) -> Site:
         low, high = (self.low / step, self.high / step) if self.log else (0.0, n_states - 1.0)
         return Site(LATTICE, n_states, self.periodic, self.log, low, high)
 
     def _check(self, low: float, high: float) -> None:
         kind = type(self).__name__
+        object.__setattr__(self, "when", read_when(kind, self.when))
         for flag in ("log", "periodic"):
             if not isinstance(getattr(self, flag), bool):
                 raise TypeError(f"{kind}: {flag} must be True or False, got {shown(getattr(self, flag))}")
@@ -79,8 +97,7 @@ class _Range(Variable):
             )
 
     def __repr__(self) -> str:
-        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
-        return f"{type(self).__name__}({self.low!r}, {self.high!r}{options})"
+        return f"{type(self).__name__}({self.low!r}, {self.high!r}{self._options_text()})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,6 +115,8 @@ class Integer(_Range):
         Make `high` and `low` neighbours, as 23 and 0 are among the hours of a day.
     step : int
         Take only `low`, `low + step`, `low + 2 * step` and so on; `high` is lowered to the last of them.
+    when : mapping, optional
+        The values of other variables with which this one is active, as of `Categorical`.
 
     Examples
     --------
@@ -180,6 +199,8 @@ class Float(_Range):
         Take only `low`, `low + step`, `low + 2 * step` and so on, rounded to what they are in decimals: the
         third tenth is 0.3. `high` is lowered to the last of them; with `periodic`, which makes it the same as
         `low`, it must be a whole number of steps away. A step makes the variable a lattice, like `Integer`.
+    when : mapping, optional
+        The values of other variables with which this one is active, as of `Categorical`.
 
     Examples
     --------

@@ -29,7 +29,13 @@ REQUIRED = {
     "categorical": ("choices",),
     "float": ("low", "high"),
 }
-OPTIONAL = {"integer": ("log", "periodic", "step"), "float": ("log", "periodic", "step")}
+OPTIONAL = {
+    "binary": ("when",),
+    "integer": ("log", "periodic", "step", "when"),
+    "ordinal": ("when",),
+    "categorical": ("when",),
+    "float": ("log", "periodic", "step", "when"),
+}
 
 
 def space_to_dict(names: Sequence[str] | None, variables: Sequence[Variable]) -> dict[str, Any]:
@@ -75,7 +81,10 @@ def _variable_to_dict(name: str, variable: Variable) -> dict[str, Any]:
         value = getattr(variable, key)
         is_listed = key in ("values", "choices")
         data[key] = [_value_to_plain(name, entry) for entry in value] if is_listed else value
-    return data | (variable.options if isinstance(variable, Integer | Float) else {})
+    options = variable.options
+    if variable.when is not None:
+        options["when"] = {key: _when_to_plain(name, allowed) for key, allowed in variable.when.items()}
+    return data | options
 
 
 def _variable_from_dict(name: str, data: Any) -> Variable:
@@ -87,10 +96,10 @@ def _variable_from_dict(name: str, data: Any) -> Variable:
     if not isinstance(kind, str) or kind not in KINDS:
         wanted = f"{name}: type must be one of {', '.join(map(repr, KINDS))}"
         raise ValueError(f"{wanted}; got {shown(kind)}{suggestion(kind, KINDS)}")
-    allowed = (*REQUIRED[kind], *OPTIONAL.get(kind, ()))
+    allowed = (*REQUIRED[kind], *OPTIONAL[kind])
     for key in data:
         if key not in ("type", *allowed):
-            known = f"known: {', '.join(allowed)}" if allowed else "it has none"
+            known = f"known: {', '.join(allowed)}"
             raise ValueError(
                 f"{name}: {key!r} is not a key of type {kind!r} ({known}){suggestion(key, allowed)}"
             )
@@ -102,9 +111,21 @@ def _variable_from_dict(name: str, data: Any) -> Variable:
         for key in ("values", "choices"):
             if isinstance(arguments.get(key), (list, tuple)):
                 arguments[key] = [_value_from_plain(value) for value in arguments[key]]
+        if isinstance(arguments.get("when"), Mapping):
+            arguments["when"] = {key: _when_from_plain(entry) for key, entry in arguments["when"].items()}
         return KINDS[kind](**arguments)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name}: {error}") from None
+
+
+def _when_to_plain(name: str, allowed: Any) -> Any:
+    """Return what a condition says of one variable as plain data: a range as it is, values one by one."""
+    return dict(allowed) if isinstance(allowed, dict) else _value_to_plain(name, allowed)
+
+
+def _when_from_plain(data: Any) -> Any:
+    is_range = isinstance(data, Mapping) and set(data) <= {"low", "high"}
+    return data if is_range else _value_from_plain(data)
 
 
 def _value_to_plain(name: str, value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray, readonly
+from dcmaes.space._conditions import Conditions
+from dcmaes.space._listing import Listing
 
 
 class SiteKind(IntEnum):
@@ -31,6 +33,8 @@ LATTICE, CATEGORY, CONTINUOUS = SiteKind
 FEW_STATES = 4
 
 Columns = slice | IntArray | None
+
+_ARRAYS = ("kind", "n_states", "periodic", "log", "low", "high")
 
 # A multiple of the rounding errors made between `coordinate` and `from_coordinate` (a division or a logarithm
 # and their inverses, each good to about one unit in the last place).
@@ -68,6 +72,8 @@ class Sites:
     low, high : float64 arrays of shape (d,)
         Continuous sites: the bounds. Logarithmic lattices: the values of the first and the last state in
         units of their step, so that neighbours are 1 apart. All others: 0 and n_states - 1.
+    conditions : Conditions or None
+        Which sites are active only with certain states of others; None if all of them always are.
 
     Examples
     --------
@@ -83,25 +89,25 @@ class Sites:
     log: NDArray[np.bool_]
     low: FloatArray
     high: FloatArray
+    conditions: Conditions | None = None
 
     def __post_init__(self) -> None:
         types = {"kind": np.int8, "n_states": np.int64, "periodic": np.bool_, "log": np.bool_}
         n_sites = np.size(self.kind)
-        for field in fields(self):
-            array: NDArray[Any] = np.array(getattr(self, field.name), dtype=types.get(field.name, np.float64))
+        for name in _ARRAYS:
+            array: NDArray[Any] = np.array(getattr(self, name), dtype=types.get(name, np.float64))
             if array.shape != (n_sites,):
-                raise ValueError(
-                    f"{field.name} must have shape ({n_sites},), one entry a site; got {array.shape}"
-                )
-            object.__setattr__(self, field.name, readonly(array))
+                raise ValueError(f"{name} must have shape ({n_sites},), one entry a site; got {array.shape}")
+            object.__setattr__(self, name, readonly(array))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sites):
             return NotImplemented
-        return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        is_same = all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _ARRAYS)
+        return is_same and self.conditions == other.conditions
 
     def __hash__(self) -> int:
-        return hash(tuple(getattr(self, f.name).tobytes() for f in fields(self)))
+        return hash((*(getattr(self, name).tobytes() for name in _ARRAYS), self.conditions))
 
     @property
     def dimension(self) -> int:
@@ -158,6 +164,72 @@ class Sites:
     def is_finite(self) -> bool:
         """Whether points can come again: there is no continuous site."""
         return not self.is_continuous.any()
+
+    @property
+    def has_conditions(self) -> bool:
+        """Whether some sites are active only with certain states of others."""
+        return self.conditions is not None
+
+    @cached_property
+    def rest(self) -> FloatArray:
+        """The state in which inactive sites are kept, shape (d,): the middle; of category sites, the first.
+
+        It is computed with operations that are exact to the last bit on every machine, since points are
+        recognised by their bytes.
+        """
+        low, high = (np.where(self._is_log, end, 1.0) for end in (self.low, self.high))
+        middle = np.clip(np.sqrt(low) * np.sqrt(high), low, high)
+        lattice = np.floor(np.where(self._is_log, middle - low, (self.n_states - 1) / 2.0))
+        value = np.where(self._is_log, middle, self.low + (self.high - self.low) / 2.0)
+        state = np.where(self.is_continuous, value, lattice)
+        return readonly(np.where(self.is_category, 0.0, state))
+
+    def active(self, x: FloatArray) -> NDArray[np.bool_]:
+        """Tell which sites of coded points are active, shape (..., d): all of them without conditions.
+
+        >>> from dcmaes import Binary, Float, Space
+        >>> space = Space({"on": Binary(), "rate": Float(0, 1, when={"on": True})})
+        >>> space.sites.active(np.array([[0.0, 0.2], [1.0, 0.2]]))
+        array([[ True, False],
+               [ True,  True]])
+        """
+        return np.ones(np.shape(x), dtype=bool) if self.conditions is None else self.conditions.active(x)
+
+    def canonical(self, x: FloatArray) -> FloatArray:
+        """Return coded points with inactive sites at rest, shape (..., d): the one form of each point.
+
+        Coded points that differ only where a site is inactive become equal. Without conditions, `x` itself is
+        returned.
+
+        >>> from dcmaes import Binary, Float, Space
+        >>> space = Space({"on": Binary(), "rate": Float(0, 1, when={"on": True})})
+        >>> space.sites.canonical(np.array([[0.0, 0.2], [1.0, 0.2]]))
+        array([[0. , 0.5],
+               [1. , 0.2]])
+        """
+        return x if self.conditions is None else np.where(self.conditions.active(x), x, self.rest)
+
+    def awake(self, x: FloatArray, before: FloatArray, uniforms: FloatArray) -> FloatArray:
+        """Return coded points, changed from others, with sites drawn that nobody chose, shape (..., d).
+
+        A site that was inactive before, and was not changed, has a state that says nothing. It is drawn
+        uniformly, for the case that it is active now. Without conditions, `x` itself is returned.
+
+        >>> from dcmaes import Binary, Float, Space
+        >>> space = Space({"on": Binary(), "rate": Float(0, 1, when={"on": True})})
+        >>> space.sites.awake(np.array([1.0, 0.5]), np.array([0.0, 0.5]), np.array([0.0, 0.9]))
+        array([1. , 0.9])
+        """
+        if self.conditions is None:
+            return x
+        is_chosen = self.conditions.active(before) | (x != before)
+        return np.where(is_chosen, x, self.uniform(uniforms))
+
+    @cached_property
+    def listing(self) -> Listing:
+        """All points of a finite space in a row, each of them once."""
+        base = np.where(self.is_continuous, self.low, 0.0)
+        return Listing(self.n_states, base, self.rest, self.conditions)
 
     def coordinate(self, x: FloatArray) -> FloatArray:
         """Return the unit coordinate of coded points, shape (..., d).

@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 
 from dcmaes._html import html_table
 from dcmaes._validation import FloatArray, as_floats, check_generator, check_integer, check_list, shown
+from dcmaes.space._conditions import compile_conditions
 from dcmaes.space._layouts import Layout, NamedLayout, PositionalLayout
 from dcmaes.space._ranges import Integer
 from dcmaes.space._serialization import space_from_dict, space_to_dict
 from dcmaes.space._sites import Sites
-from dcmaes.space._variables import MAX_VARIABLES, Binary, Variable
+from dcmaes.space._variables import MAX_VARIABLES, Binary, Site, Variable
 
 # More points than this at once are a mistake.
 MAX_SAMPLE = 10**9
@@ -32,7 +33,8 @@ class Space:
     Parameters
     ----------
     variables : mapping of str to variable, or iterable of (name, variable) pairs
-        The variables with their names, in the order in which points and reports will have them.
+        The variables with their names, in the order in which points and reports will have them. A variable
+        with `when=` is active, and in a point, only with certain values of others.
 
     Examples
     --------
@@ -113,8 +115,13 @@ class Space:
                 raise TypeError(f"variable {name!r} must be one of {kinds}; got {shown(variable)}")
         self._names = None if names is None else tuple(names)
         self._variables = tuple(variables)
-        self._layout = PositionalLayout(variables) if names is None else NamedLayout(names, variables)
-        self._sites = Sites(*(np.array(column) for column in zip(*(v.site for v in variables), strict=True)))
+        columns = (np.array(column) for column in zip(*(v.site for v in variables), strict=True))
+        arrays = dict(zip(Site._fields, columns, strict=True))
+        conditions = None if names is None else compile_conditions(names, variables)
+        self._sites = Sites(**arrays, conditions=conditions)
+        self._layout = (
+            PositionalLayout(variables) if names is None else NamedLayout(names, variables, self._sites)
+        )
         is_continuous = self._sites.is_continuous
         self._coded_low = np.where(is_continuous, self._sites.low, 0.0)
         self._coded_high = np.where(is_continuous, self._sites.high, self._sites.n_states - 1.0)
@@ -141,8 +148,18 @@ class Space:
 
     @property
     def size(self) -> int | float:
-        """Number of points, a Python int, or `math.inf` if a Float has more than one value."""
-        return math.prod(v.n_values for v in self._variables)
+        """Number of points, a Python int, or `math.inf` if a Float has more than one value.
+
+        Points that would differ only in inactive variables are one point.
+
+        >>> from dcmaes import Binary, Integer, Space
+        >>> Space({"on": Binary(), "how": Integer(0, 2, when={"on": True})}).size
+        4
+        """
+        n_values = [v.n_values for v in self._variables]
+        # Every variable is active in some points: conditions that never hold are refused.
+        is_flat = math.inf in n_values or not self._sites.has_conditions
+        return math.prod(n_values) if is_flat else self._sites.listing.size
 
     @property
     def sites(self) -> Sites:
@@ -176,6 +193,8 @@ class Space:
     def encode(self, point: Any) -> FloatArray:
         """Return the coded point, shape (d,), or raise naming the variable and what would be right.
 
+        A point must have all active variables, and none that is inactive.
+
         >>> from dcmaes import Float, Integer, Space
         >>> Space({"layers": Integer(1, 8), "lr": Float(0.0, 1.0)}).encode({"lr": 0.5, "layers": 3})
         array([2. , 0.5])
@@ -204,6 +223,8 @@ class Space:
 
     def decode_many(self, x: ArrayLike) -> list[Any]:
         """Return the points of coded points of shape (n, d): new dicts, or read-only arrays.
+
+        What a coded point says of inactive variables is left out.
 
         >>> from dcmaes import Space
         >>> Space.integers(2, 1, 8).decode_many([[0.0, 7.0], [2.0, 3.0]])
@@ -295,11 +316,17 @@ class Space:
 
     def _repr_html_(self) -> str:
         shown = list(zip(self.names, self._variables, strict=True))[:_MOST_ROWS]
-        rows = [(name, type(v).__name__, v.describe()) for name, v in shown]
+        header = ["name", "type", "values"]
+        rows = [[name, type(v).__name__, v.describe()] for name, v in shown]
+        if self._sites.has_conditions:
+            header.append("when")
+            rows = [
+                [*row, "" if v.when is None else str(v.when)] for row, (_, v) in zip(rows, shown, strict=True)
+            ]
         if len(shown) < self.dimension:
-            rows.append(("…", "", f"{self.dimension - len(shown)} more"))
+            rows.append(["…", "", f"{self.dimension - len(shown)} more", *[""] * (len(header) - 3)])
         size = "infinitely many points" if self.size == math.inf else f"{self.size:.6g} points"
-        return html_table(f"Space of {self.dimension} variables, {size}", ["name", "type", "values"], rows)
+        return html_table(f"Space of {self.dimension} variables, {size}", header, rows)
 
     def _check_coded(self, x: FloatArray) -> None:
         if x.ndim != 2 or x.shape[1] != self.dimension:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from dcmaes._validation import as_scalar, shown
 from dcmaes.space._identity import ChoiceIndex, identity_key, list_choices
 from dcmaes.space._sites import CATEGORY, LATTICE, SiteKind
+from dcmaes.space._when import Between, read_when
 
 MAX_VARIABLES = 2**20
 
@@ -70,7 +71,14 @@ class Variable(ABC):
     >>> from dcmaes.space import Binary
     >>> isinstance(Binary(), Variable)
     True
+
+    Attributes
+    ----------
+    when : mapping or None
+        The values of other variables with which this one is active; None if it always is.
     """
+
+    when: Mapping[str, Any] | None = None
 
     @property
     @abstractmethod
@@ -97,6 +105,11 @@ class Variable(ABC):
         """Whether the variable is on or off."""
         return False
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """The arguments by keyword that are not as by default."""
+        return {} if self.when is None else {"when": self.when}
+
     @abstractmethod
     def encode(self, name: str, value: Any) -> float:
         """Return the coded value, or raise saying what `name` must be."""
@@ -113,15 +126,43 @@ class Variable(ABC):
     def parse(self, name: str, text: str) -> float:
         """Return the coded value of text, as values are written in a CSV file, or raise as `encode` does."""
 
+    def states_between(self, low: float | None, high: float | None) -> list[tuple[float, float]]:
+        """Return the coded values of the numbers in a range, as intervals; raise if values are no numbers."""
+        between, numbers = Between(low, high), self.listed
+        if not numbers or not all(map(_is_number, numbers)) or self.site.kind is CATEGORY:
+            raise ValueError(f"a range needs a variable with numbers in order, got {self!r}")
+        states = [float(state) for state, number in enumerate(numbers) if between.holds(number)]
+        return [(state, state) for state in states]
 
-@dataclass(frozen=True)
+    def _options_text(self) -> str:
+        return "".join(f", {name}={value!r}" for name, value in self.options.items())
+
+
+def _is_number(value: Any) -> bool:
+    is_real = isinstance(value, (int, float, np.integer, np.floating))
+    return is_real and not isinstance(value, bool) and bool(value == value)
+
+
+@dataclass(frozen=True, repr=False)
 class Binary(Variable):
     """A flag: False or True in the points of named spaces, 0 or 1 in arrays.
 
+    Parameters
+    ----------
+    when : mapping, optional
+        The values of other variables with which this one is active, as of `Categorical`.
+
+    Examples
+    --------
     >>> from dcmaes import Space
     >>> Space({"norm": Binary()}).contains({"norm": True})
     True
     """
+
+    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "when", read_when("Binary", self.when))
 
     @property
     def site(self) -> Site:
@@ -156,6 +197,9 @@ class Binary(Variable):
         states = {"false": 0.0, "true": 1.0, "0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0}
         found = states.get(text.strip().lower())
         return self.encode(name, text) if found is None else found
+
+    def __repr__(self) -> str:
+        return f"Binary({self._options_text().removeprefix(', ')})"
 
 
 class _Listed(Variable):
@@ -197,10 +241,11 @@ class _Listed(Variable):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, _Listed):
             return NotImplemented
-        return type(self) is type(other) and self._keys == other._keys
+        is_same = type(self) is type(other) and self._keys == other._keys
+        return is_same and self.when == other.when
 
     def __hash__(self) -> int:
-        return hash((type(self), self._keys))
+        return hash((type(self), self._keys, self.when))
 
     @cached_property
     def _keys(self) -> tuple[Any, ...]:
@@ -208,10 +253,10 @@ class _Listed(Variable):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The lookup tables may hold object identities, which a copy must not inherit.
-        return type(self), (list(self.listed),)
+        return partial(type(self), **self.options), (list(self.listed),)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({list(self.listed)!r})"
+        return f"{type(self).__name__}({list(self.listed)!r}{self._options_text()})"
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -222,6 +267,8 @@ class Ordinal(_Listed):
     ----------
     values : sequence
         The values in their order; neighbours count as equally far apart. Points contain these objects.
+    when : mapping, optional
+        The values of other variables with which this one is active, as of `Categorical`.
 
     Examples
     --------
@@ -230,9 +277,11 @@ class Ordinal(_Listed):
     """
 
     values: tuple[Any, ...]
+    when: Mapping[str, Any] | None = None
 
-    def __init__(self, values: Iterable[Any]) -> None:
+    def __init__(self, values: Iterable[Any], *, when: Mapping[str, Any] | None = None) -> None:
         object.__setattr__(self, "values", list_choices("Ordinal: values", values))
+        object.__setattr__(self, "when", read_when("Ordinal", when))
 
     @property
     def listed(self) -> tuple[Any, ...]:
@@ -255,17 +304,26 @@ class Categorical(_Listed):
     choices : sequence
         Any objects; points contain the objects themselves. Choices are the same if they are equal and of the
         same type: 1, True, 1.0 and "1" are four choices; objects without a hash are compared by identity.
+    when : mapping, optional
+        The values of other variables with which this one is active: a dict from a name to a value, a list of
+        values, or for numbers a range such as `{"low": 2, "high": 5}`, either end of which may be left out.
+        All of it must hold. A point has no value for a variable that is not active, and what depends on such
+        a variable is not active either.
 
     Examples
     --------
     >>> Categorical(["relu", "gelu", "tanh"])
     Categorical(['relu', 'gelu', 'tanh'])
+    >>> Categorical(["max", "mean"], when={"layers": {"low": 2}})
+    Categorical(['max', 'mean'], when={'layers': {'low': 2}})
     """
 
     choices: tuple[Any, ...]
+    when: Mapping[str, Any] | None = None
 
-    def __init__(self, choices: Iterable[Any]) -> None:
+    def __init__(self, choices: Iterable[Any], *, when: Mapping[str, Any] | None = None) -> None:
         object.__setattr__(self, "choices", list_choices("Categorical: choices", choices))
+        object.__setattr__(self, "when", read_when("Categorical", when))
 
     @property
     def listed(self) -> tuple[Any, ...]:

@@ -85,6 +85,8 @@ class Evaluation(NamedTuple):
 class RowCodec:
     """The exact map between coded points and rows of bytes, in the smallest number type that holds them.
 
+    Inactive sites are at rest in a row, so that one point has one row.
+
     >>> codec = RowCodec(Sites([0, 0], [2, 5], [False] * 2, [False] * 2, [0, 0], [1, 4]))
     >>> rows = codec.rows(np.array([[1.0, 4.0], [-0.0, 2.0]]))
     >>> rows
@@ -95,13 +97,14 @@ class RowCodec:
     """
 
     def __init__(self, sites: Sites) -> None:
+        self._sites = sites
         self.dimension = sites.dimension
         self.dtype = _smallest_type(sites)
         self.row_size = self.dtype.itemsize * self.dimension
 
     def rows(self, x: FloatArray) -> list[bytes]:
         """Return one row for each coded point of `x`, shape (n, d); zero has one sign only."""
-        buffer = (x + 0.0).astype(self.dtype).tobytes()
+        buffer = (self._sites.canonical(x) + 0.0).astype(self.dtype).tobytes()
         size = self.row_size
         return [buffer[i : i + size] for i in range(0, len(buffer), size)]
 

@@ -1,0 +1,191 @@
+"""Conditions as arrays: which sites are active, depending on the states of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcmaes._validation import FloatArray
+from dcmaes.space._when import Between, When
+
+# Variables that depend on each other in a longer chain than this are a mistake.
+_LONGEST_CHAIN = 100
+
+Intervals = tuple[tuple[float, float], ...]
+
+
+class Test(NamedTuple):
+    """One question about a parent site, and the sites that are active only if the answer is yes."""
+
+    parent: int
+    intervals: Intervals
+    children: tuple[int, ...]
+
+
+class Conditions:
+    """The conditions of a space: a site is active if all tests that it appears in hold, on active parents.
+
+    Parameters
+    ----------
+    tests : sequence of Test
+        In an order in which the tests that decide on a parent come before those that ask for its state.
+
+    Examples
+    --------
+    >>> conditions = Conditions([Test(0, ((1.0, 2.0),), (1,)), Test(1, ((0.0, 0.0),), (2,))])
+    >>> conditions.active(np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
+    array([[ True,  True,  True],
+           [ True,  True, False],
+           [ True, False, False]])
+    """
+
+    def __init__(self, tests: Sequence[Test]) -> None:
+        self.tests = tuple(tests)
+        self._arrays = [
+            (test.parent, *np.array(test.intervals).T, np.array(test.children)) for test in self.tests
+        ]
+
+    def active(self, x: FloatArray) -> NDArray[np.bool_]:
+        """Tell which sites of coded points are active, shape (..., d)."""
+        active = np.ones(np.shape(x), dtype=bool)
+        for parent, low, high, children in self._arrays:
+            value = x[..., parent, np.newaxis]
+            holds = ((value >= low) & (value <= high)).any(axis=-1) & active[..., parent]
+            active[..., children] &= holds[..., np.newaxis]
+        return active
+
+    def __eq__(self, other: object) -> bool:
+        return self.tests == other.tests if isinstance(other, Conditions) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.tests)
+
+
+class Conditional(Protocol):
+    """What a variable must tell to be compiled."""
+
+    @property
+    def when(self) -> Mapping[str, Any] | None:
+        """The condition under which it is active."""
+
+    @property
+    def n_values(self) -> int | float:
+        """How many values it has."""
+
+    def encode(self, name: str, value: Any) -> float:
+        """Return the coded value, or raise."""
+
+    def states_between(self, low: float | None, high: float | None) -> list[tuple[float, float]]:
+        """Return the coded values of the numbers in a range, or raise."""
+
+
+def compile_conditions(names: Sequence[str], variables: Sequence[Conditional]) -> Conditions | None:
+    """Return what the conditions of variables mean for their sites, None if they have none; or raise.
+
+    Parents that do not exist, values and ranges that they do not have, circles, and variables that can never
+    be active raise ValueError naming the variables.
+    """
+    if all(variable.when is None for variable in variables):
+        return None
+    place = {name: i for i, name in enumerate(names)}
+    whens = [None if v.when is None else When("when", v.when) for v in variables]
+    for name, when in zip(names, whens, strict=True):
+        _check_parents(name, when or {}, place)
+    order = _sorted(names, [[place[parent] for parent in when or ()] for when in whens])
+    asked: dict[tuple[int, Intervals], list[int]] = {}
+    required: dict[int, dict[int, Intervals]] = {}
+    for child in order:
+        own: dict[int, Intervals] = {}
+        for parent_name in whens[child] or ():
+            parent = place[parent_name]
+            own[parent] = _intervals(names[child], parent_name, whens[child], variables[parent])
+            asked.setdefault((parent, own[parent]), []).append(child)
+        required[child] = _required(child, own, required, names, variables)
+    rank = {site: i for i, site in enumerate(order)}
+    tests = (Test(parent, intervals, tuple(sorted(c))) for (parent, intervals), c in asked.items())
+    return Conditions(sorted(tests, key=lambda test: rank[test.parent]))
+
+
+def _check_parents(name: str, when: Iterable[str], place: Mapping[str, int]) -> None:
+    from dcmaes.space._layouts import suggestion
+
+    for parent in when:
+        if parent not in place:
+            hint = suggestion(parent, place)
+            raise ValueError(f"{name!r} depends on {parent!r}, which is not a variable of the space{hint}")
+
+
+def _sorted(names: Sequence[str], parents: Sequence[Sequence[int]]) -> list[int]:
+    """Return all sites, parents before children and otherwise in their order, or raise at a circle."""
+    depth: dict[int, int] = {}
+    for site in range(len(names)):
+        path = [site] if site not in depth else []
+        while path:
+            waiting = [parent for parent in parents[path[-1]] if parent not in depth]
+            if not waiting:
+                last = path.pop()
+                depth[last] = 1 + max((depth[parent] for parent in parents[last]), default=-1)
+            elif waiting[0] in path:
+                circle = [*path[path.index(waiting[0]) :], waiting[0]]
+                links = ", which depends on ".join(repr(names[i]) for i in circle[1:])
+                raise ValueError(
+                    f"conditions must not go in a circle: {names[circle[0]]!r} depends on {links}"
+                )
+            else:
+                path.append(waiting[0])
+            if len(path) > _LONGEST_CHAIN:
+                chain = f"from {names[path[0]]!r} to {names[path[-1]]!r}"
+                raise ValueError(
+                    f"at most {_LONGEST_CHAIN} variables may depend on each other in a chain, {chain}"
+                )
+    return sorted(depth, key=lambda site: (depth[site], site))
+
+
+def _intervals(child: str, name: str, when: When | None, parent: Conditional) -> Intervals:
+    """Return the coded values of a parent for which a condition holds, as intervals in ascending order."""
+    allowed = () if when is None else when.allowed(name)
+    is_continuous = parent.n_values == np.inf
+    try:
+        if isinstance(allowed, Between):
+            found = parent.states_between(*allowed)
+            if not found:
+                raise ValueError(f"no value of {parent!r} is in the range {when and when[name]!r}")
+        else:
+            found = [(state, state) for state in (parent.encode(name, value) for value in allowed)]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{child!r} can never be active by its condition on {name!r}: {error}") from None
+    if is_continuous and not any(low < high for low, high in found):
+        hint = "its values never repeat; use a range such as {'low': 0.5}"
+        raise ValueError(f"{child!r} depends on a single value of {name!r}, which is continuous: {hint}")
+    return tuple(sorted(set(found)))
+
+
+def _required(
+    child: int,
+    own: Mapping[int, Intervals],
+    required: Mapping[int, Mapping[int, Intervals]],
+    names: Sequence[str],
+    variables: Sequence[Conditional],
+) -> dict[int, Intervals]:
+    """Return the states of all ancestors with which a site is active, or raise if they exclude each other."""
+    found = dict(own)
+    for parent in own:
+        for ancestor, intervals in required[parent].items():
+            common = _common(found[ancestor], intervals) if ancestor in found else intervals
+            is_continuous = variables[ancestor].n_values == np.inf
+            if not any(low < high or not is_continuous for low, high in common):
+                raise ValueError(
+                    f"{names[child]!r} can never be active: what it needs of {names[ancestor]!r} and what "
+                    f"{names[parent]!r}, on which it depends, needs of it exclude each other"
+                )
+            found[ancestor] = common
+    return found
+
+
+def _common(first: Intervals, second: Intervals) -> Intervals:
+    """Return what two unions of intervals have in common."""
+    pairs = ((max(a, c), min(b, d)) for a, b in first for c, d in second)
+    return tuple((low, high) for low, high in pairs if low <= high)
