@@ -189,15 +189,25 @@ def test_a_constraints_func_that_returns_nan_is_refused():
         study.optimize(squares, n_trials=1)
 
 
-def test_a_space_that_shrinks_keeps_what_is_left():
-    def objective(trial, high):
-        return trial.suggest_int("a", 0, 9) + trial.suggest_int("b", 0, high)
+def test_a_range_that_changes_is_learned_whole_and_obeyed():
+    class OnlyNew(optuna.samplers.RandomSampler):
+        def sample_independent(self, study, trial, param_name, param_distribution):
+            assert trial.number == 0
+            return super().sample_independent(study, trial, param_name, param_distribution)
 
-    study = optuna.create_study(sampler=DcmaesSampler(seed=0, warn_independent_sampling=False))
+    def objective(trial, high):
+        return trial.suggest_int("a", 0, 9) + abs(trial.suggest_int("b", 0, high, step=3) - 3)
+
+    study = optuna.create_study(sampler=DcmaesSampler(seed=0, independent_sampler=OnlyNew(seed=0)))
     study.optimize(lambda trial: objective(trial, 9), n_trials=10)
-    study.optimize(lambda trial: objective(trial, 5), n_trials=10)
-    assert list(study.sampler.infer_relative_search_space(study, study.trials[-1])) == ["a"]
-    assert len(observed(study)) == 20
+    study.optimize(lambda trial: objective(trial, 6), n_trials=10)
+    study.optimize(lambda trial: objective(trial, 21), n_trials=10)
+    assert study.sampler.infer_relative_search_space(study, study.trials[-1]) == {
+        "a": IntDistribution(0, 9),
+        "b": IntDistribution(0, 21, step=3),
+    }
+    assert len(observed(study)) == 30
+    assert all(trial.params["b"] in (0, 3, 6) for trial in study.trials[10:20])
 
 
 def test_trials_with_other_parameters_are_passed_over_in_a_given_space():

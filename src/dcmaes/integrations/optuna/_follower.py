@@ -37,6 +37,8 @@ class Follower:
         Takes a space and `x0` and returns an optimizer.
     read : callable
         Takes a finished trial and returns what to tell of it, or None.
+    handed_out : dict of int to dict
+        The parameters that were proposed for trials, by their number, until these are learned from.
 
     Attributes
     ----------
@@ -50,28 +52,23 @@ class Follower:
         start: Sequence[Mapping[str, Any]],
         make: Callable[[ParameterSpace, Any], Optimizer],
         read: Callable[[FrozenTrial], Outcome | None],
+        handed_out: dict[int, dict[str, Any]],
     ) -> None:
         self.space = space
         self._start = [dict(point) for point in start]
         self._make = make
         self._read = read
-        self._handed_out: dict[int, Mapping[str, Any]] = {}
-        self._begin()
-
-    def _begin(self) -> None:
-        self.optimizer = self._make(self.space, self._start or None)
-        self._numbers: list[int] = []
+        self._handed_out = handed_out
+        self.optimizer = make(space, self._start or None)
+        self._n_told = 0
         self._rest: Sequence[FrozenTrial] = ()
         self._lost: list[tuple[int, Mapping[str, Any]]] = []
         self._batch: list[Mapping[str, Any]] | None = None
 
     def learn(self, finished: Sequence[FrozenTrial]) -> None:
-        """Tell the optimizer of the whole portions that are new; of all, if a trial turned up late."""
+        """Tell the optimizer of the whole portions that are new; what it knows already must be the same."""
         n_whole = len(finished) - len(finished) % _PORTION
-        numbers = [trial.number for trial in finished[:n_whole]]
-        if numbers[: len(self._numbers)] != self._numbers:
-            self._begin()
-        for trial in finished[len(self._numbers) : n_whole]:
+        for trial in finished[self._n_told : n_whole]:
             self._batch = None
             if (lost := self._tell(self.optimizer, trial)) is not None:
                 self._lost.append((len(self.optimizer.history) + _PAUSE, lost))
@@ -79,7 +76,7 @@ class Follower:
                 # Without restarts of its own, the search begins anew with what is known.
                 self.optimizer = self._make(self.space, self.optimizer.history)
             self._handed_out.pop(trial.number, None)
-        self._numbers, self._rest = numbers, finished[n_whole:]
+        self._n_told, self._rest = n_whole, finished[n_whole:]
 
     def propose(self, number: int, running: Iterable[FrozenTrial], seed: Sequence[int]) -> dict[str, Any]:
         """Return the parameters for the trial of that number."""
@@ -94,7 +91,7 @@ class Follower:
                 optimizer.attach(point)
             fresh = self._in_turn(number, _asked(optimizer))
         # Nothing is left when every point is known.
-        return self._hand_out(number, fresh[0]) if fresh else self.draw(number, seed)
+        return self._hand_out(number, fresh[0] if fresh else {}, seed)
 
     def current(self, seed: int) -> Optimizer:
         """Return a fork of the optimizer that knows all finished trials, also those after whole portions."""
@@ -105,7 +102,7 @@ class Follower:
         return optimizer
 
     def _seed(self, seed: Sequence[int]) -> int:
-        sequence = np.random.SeedSequence([*seed, len(self._numbers)])
+        sequence = np.random.SeedSequence([*seed, self._n_told])
         return int(sequence.generate_state(1, np.uint64)[0])
 
     def _in_turn(self, number: int, batch: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -117,12 +114,13 @@ class Follower:
 
     def draw(self, number: int, seed: Sequence[int]) -> dict[str, Any]:
         """Return uniform parameters for the trial of that number."""
-        (point,) = self.space.space.sample(np.random.default_rng([*seed, number]), 1)
-        return self._hand_out(number, point)
+        return self._hand_out(number, {}, seed)
 
-    def _hand_out(self, number: int, point: Mapping[str, Any]) -> dict[str, Any]:
-        self._handed_out[number] = point
-        return self.space.params(point)
+    def _hand_out(self, number: int, point: Mapping[str, Any], seed: Sequence[int]) -> dict[str, Any]:
+        """Return the parameters of a point, and some for when it turns out that more are asked for."""
+        params = self.space.params(point, fill=np.random.default_rng([*seed, number]))
+        self._handed_out[number] = params
+        return dict(params)
 
     def _out(self, number: int, running: Iterable[FrozenTrial]) -> list[Mapping[str, Any]]:
         """Return the points of other trials that are running, or were lost not long ago."""
@@ -132,13 +130,15 @@ class Follower:
             point for until, point in self._lost if until > n_known
         ]
 
-    def _point(self, trial: FrozenTrial) -> Mapping[str, Any] | None:
+    def _point(self, trial: FrozenTrial) -> Any:
         """Return the point of a trial: as stored or, if that is not all there, as handed out."""
-        return self.space.point(trial.params) or self._handed_out.get(trial.number)
+        return self.space.point(trial.params) or self.space.point(self._handed_out.get(trial.number, {}))
 
-    def _tell(self, optimizer: Optimizer, trial: FrozenTrial) -> Mapping[str, Any] | None:
+    def _tell(self, optimizer: Optimizer, trial: FrozenTrial) -> Any:
         """Tell what a finished trial says; if that is nothing, return its point, where it is known."""
-        point, outcome = self.space.point(trial.params), self._read(trial)
+        outcome = self._read(trial)
+        # What was not asked for though it should have been made no difference: any value will do.
+        point = self.space.point(trial.params, fill=np.random.default_rng(trial.number))
         if point is None or outcome is None:
             return self._point(trial)
         optimizer.tell(optimizer.attach(point), outcome)

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, TPESampler
-from optuna.search_space import IntersectionSearchSpace
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from dcmaes._validation import check_integer
+from dcmaes.integrations.optuna._branches import Branches
 from dcmaes.integrations.optuna._follower import Follower
-from dcmaes.integrations.optuna._parameters import ParameterSpace
+from dcmaes.integrations.optuna._parameters import ParameterSpace, nearest
 from dcmaes.integrations.optuna._trials import CONSTRAINTS_KEY, finished, outcome, violation
 from dcmaes.optimizer import Optimizer
 from dcmaes.strategies import Strategy, make_strategy
@@ -35,18 +35,33 @@ _N_KEPT = 8
 class _Known:
     """What is known of one study; all of it can be had again from the storage."""
 
-    def __init__(self, storage: Any) -> None:
+    def __init__(self, storage: Any, given: Mapping[str, BaseDistribution] | None) -> None:
         # Keeps the storage alive, so that its identity in the key of this object stays unique.
         self.storage = storage
         self.trial_number = -1
-        self.trials: list[FrozenTrial] = []
-        self.common = IntersectionSearchSpace()
-        self.search_space: dict[str, BaseDistribution] = {}
+        self.finished: list[FrozenTrial] = []
+        self.running: list[FrozenTrial] = []
+        self.handed_out: dict[int, dict[str, Any]] = {}
         self.follower: Follower | None = None
+        self._given = given
+        self._begin()
 
-    @property
-    def n_complete(self) -> int:
-        return sum(trial.state == TrialState.COMPLETE for trial in self.trials)
+    def _begin(self) -> None:
+        self.branches = Branches(self._given)
+        self.followed: tuple[Any, ...] = ()
+        self.n_complete = 0
+
+    def read(self, trials: Sequence[FrozenTrial]) -> None:
+        """Take in the trials of the study: those that are new, or all, if one turned up late."""
+        before, self.finished = self.finished, finished(trials)
+        self.running = [trial for trial in trials if trial.state == TrialState.RUNNING]
+        n_before = len(before)
+        if [trial.number for trial in self.finished[:n_before]] != [trial.number for trial in before]:
+            self._begin()
+            n_before = 0
+        new = self.finished[n_before:]
+        self.branches.learn(new)
+        self.n_complete += sum(trial.state == TrialState.COMPLETE for trial in new)
 
 
 class DcmaesSampler(BaseSampler):
@@ -119,6 +134,8 @@ class DcmaesSampler(BaseSampler):
         self._search_space = None if search_space is None else _check_search_space(search_space)
         self._strategy = make_strategy(strategy)
         self._independent_sampler = independent_sampler or TPESampler(seed=self._seed)
+        # The first values of a parameter are drawn here: a loaded study must go on in the same way.
+        self._draws_unseen = independent_sampler is None and search_space is None
         self._constraints_func = constraints_func
         self._n_startup_trials = check_integer("n_startup_trials", n_startup_trials, low=0)
         self._considers_pruned = consider_pruned_trials
@@ -132,7 +149,7 @@ class DcmaesSampler(BaseSampler):
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """Return the parameters to sample together: those given, or those of all complete trials."""
         with self._lock:
-            found = self._search_space or self._read(study, trial).common.calculate(study)
+            found = self._read(study, trial).branches.distributions
         return {name: distribution for name, distribution in found.items() if not distribution.single()}
 
     def sample_relative(
@@ -147,16 +164,28 @@ class DcmaesSampler(BaseSampler):
             follower = self._follow(study, known, search_space)
             if known.n_complete < self._n_startup_trials:
                 return follower.draw(trial.number, self._draw_seed)
-            running = [other for other in known.trials if other.state == TrialState.RUNNING]
-            return follower.propose(trial.number, running, self._draw_seed)
+            return follower.propose(trial.number, known.running, self._draw_seed)
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
         """Return a value of a parameter that is not in the search space."""
         _check_single_objective(study)
-        if self._warns and param_name not in self._warned:
-            self._warn(study, trial, param_name)
+        with self._lock:
+            handed_out = self._read(study, trial).handed_out.get(trial.number, {})
+        if param_name in handed_out:  # the range in this trial is another one
+            return nearest(param_distribution, handed_out[param_name])
+        if self._draws_unseen:
+            rng = np.random.default_rng([*self._draw_seed, trial.number, zlib.crc32(param_name.encode())])
+            return ParameterSpace({param_name: param_distribution}).params({}, fill=rng)[param_name]
+        if self._warns and self._search_space is not None and param_name not in self._warned:
+            self._warned.add(param_name)
+            warnings.warn(
+                f"parameter {param_name!r} of trial {trial.number} is sampled independently by "
+                f"{self._independent_sampler}, because it is not in `search_space`; "
+                "`warn_independent_sampling=False` is silent",
+                stacklevel=3,
+            )
         return self._independent_sampler.sample_independent(study, trial, param_name, param_distribution)
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
@@ -197,25 +226,26 @@ class DcmaesSampler(BaseSampler):
         """Return what is known of the study, brought up to date once for each trial."""
         # Hyperband shows a sampler one bracket of the trials at a time.
         key = (id(study._storage), study._study_id, getattr(study, "_bracket_id", None))
-        known = self._studies.pop(key, None) or _Known(study._storage)
+        known = self._studies.pop(key, None) or _Known(study._storage, self._search_space)
         self._studies[key] = known
         if len(self._studies) > _N_KEPT:
             self._studies.popitem(last=False)
         if known.trial_number != trial.number:
-            known.trials = study.get_trials(deepcopy=False)
+            known.read(study.get_trials(deepcopy=False))
             known.trial_number = trial.number
         return known
 
     def _follow(self, study: Study, known: _Known, search_space: dict[str, BaseDistribution]) -> Follower:
         """Return the optimizer in this search space after all finished trials."""
-        if known.follower is None or known.search_space != search_space:
-            space, is_maximized = ParameterSpace(search_space), _is_maximized(study)
+        followed = (search_space, known.branches.conditions)
+        if known.follower is None or known.followed != followed:
+            space, is_maximized = ParameterSpace(*followed), _is_maximized(study)
             seed = zlib.crc32(study.study_name.encode()) if self._seed is None else self._seed
             make = partial(self._make, seed=seed, direction="maximize" if is_maximized else "minimize")
             read = partial(outcome, is_maximized=is_maximized, considers_pruned=self._considers_pruned)
-            known.search_space = dict(search_space)
-            known.follower = Follower(space, _start(self._warm_start, space), make, read)
-        known.follower.learn(finished(known.trials))
+            known.followed = (dict(search_space), dict(known.branches.conditions))
+            known.follower = Follower(space, _start(self._warm_start, space), make, read, known.handed_out)
+        known.follower.learn(known.finished)
         return known.follower
 
     def _make(self, space: ParameterSpace, x0: Any, seed: int, direction: str) -> Optimizer:
@@ -227,21 +257,6 @@ class DcmaesSampler(BaseSampler):
             direction=direction,
             x0=x0,
             on_error="continue",
-        )
-
-    def _warn(self, study: Study, trial: FrozenTrial, name: str) -> None:
-        with self._lock:
-            n_complete = self._read(study, trial).n_complete
-        if n_complete == 0:
-            return
-        self._warned.add(name)
-        why = "not all complete trials have it with this distribution"
-        if self._search_space is not None:
-            why = "it is not in `search_space`"
-        warnings.warn(
-            f"parameter {name!r} of trial {trial.number} is sampled independently by "
-            f"{self._independent_sampler}, because {why}; `warn_independent_sampling=False` is silent",
-            stacklevel=4,
         )
 
 
