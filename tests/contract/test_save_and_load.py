@@ -41,7 +41,7 @@ def records(opt):
     [
         (strategy, name)
         for strategy in strategy_names()
-        for name in ("integers", "one_binary", "all_kinds", "single_values")
+        for name in ("integers", "one_binary", "all_kinds", "single_values", "conditional")
         if strategy != "paper" or name in ("integers", "one_binary")
     ],
 )

@@ -45,7 +45,7 @@ class TestPaper(StrategyConformance):
         return make_strategy("paper")
 
     def supports(self, space):
-        return bool((space.sites.kind == LATTICE).all())
+        return bool((space.sites.kind == LATTICE).all()) and not space.sites.has_conditions
 
 
 class TestPaperByLikelihood(TestPaper):

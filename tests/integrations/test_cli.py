@@ -590,3 +590,50 @@ def test_mistakes_in_a_file_to_start_from(folder):
         "x0 must be a list of points, or the name of a file, got 3"
         in run("check", "tune.toml", code=2).stderr
     )
+
+
+CONDITIONAL = """
+command = [
+    "sh", "-c", 'echo "$@" >> calls.txt; echo "${{DCMAES_VAR_depth-none}}" >> depths.txt; echo $#', "sh",
+    "--model", "{model}", "--depth", "{depth}", "{deep?--deep}",
+]
+budget = 100
+seed = 1
+
+[space]
+model = { type = "categorical", choices = ["tree", "line"] }
+depth = { type = "integer", low = 1, high = 3, when = { model = "tree" } }
+deep = { type = "binary", when = { depth = { low = 3 } } }
+"""
+
+
+class TestConditions:
+    @pytest.fixture
+    def tuned(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        Path("tune.toml").write_text(CONDITIONAL)
+        run("check", "tune.toml")
+        return run("minimize", "tune.toml")
+
+    def test_every_point_is_run_once_without_inactive_arguments(self, tuned):
+        assert "all 5 points of the space are known" in tuned.stdout
+        calls = sorted(Path("calls.txt").read_text().splitlines())
+        assert calls == [
+            "--model line",
+            "--model tree --depth 1",
+            "--model tree --depth 2",
+            "--model tree --depth 3",
+            "--model tree --depth 3 --deep",
+        ]
+        assert sorted(Path("depths.txt").read_text().split()) == ["1", "2", "3", "3", "none"]
+
+    def test_what_is_exported_and_shown(self, tuned):
+        assert json.loads(run("best", "tune.db").stdout)["point"] == {"model": "line"}
+        rows = list(csv.DictReader(io.StringIO(run("export", "tune.db", "--csv", "-").stdout)))
+        assert {(row["model"], row["depth"], row["deep"]) for row in rows} == {
+            ("line", "", ""),
+            ("tree", "1", ""),
+            ("tree", "2", ""),
+            ("tree", "3", "False"),
+            ("tree", "3", "True"),
+        }

@@ -54,3 +54,9 @@ print(type(study.sampler).__name__, study.best_params)
     assert script.count(before) == 1
     done = run(script.replace(before, after))
     assert done.stdout == "DcmaesSampler {'x': 2.0, 'n': 10, 'c': 'b'}\n", done.stderr
+
+
+def test_missing_configspace_is_named_with_its_extra():
+    reader = "from dcmaes.integrations.configspace import from_configspace"
+    done = run(f"import sys; sys.modules['ConfigSpace'] = None; {reader}; from_configspace(None)")
+    assert "needs ConfigSpace: pip install 'dcmaes[configspace]'" in done.stderr

@@ -187,7 +187,8 @@ def test_other_distributions_are_searched_by_their_quantiles():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"space": [{"max_depth": [1, 2]}]}, "param_space must be a dict"),
+        ({"space": "deep"}, "param_space must be a dict"),
+        ({"space": [{"max_depth": [1, 2]}, 3]}, r"param_space\[1\] must be a dict"),
         ({"space": {"max_depth": 3}}, r"param_space\['max_depth'\] must be a variable"),
         ({"space": {"max_depth": "deep"}}, r"param_space\['max_depth'\] must be a variable"),
         ({"n_iter": 0}, "n_iter must be at least 1"),
@@ -198,3 +199,72 @@ def test_other_distributions_are_searched_by_their_quantiles():
 def test_bad_arguments_are_named_before_anything_is_fitted(arguments, message):
     with pytest.raises((TypeError, ValueError), match=message):
         search(**arguments).fit(X, Y)
+
+
+class TestSeveralDicts:
+    GRID = (
+        {"kernel": ["linear"], "C": stats.loguniform(1e-2, 1e2)},
+        {"kernel": ["rbf", "poly"], "C": stats.loguniform(1e-2, 1e2), "gamma": stats.loguniform(1e-3, 1e1)},
+        {"kernel": ["sigmoid"], "C": [1, 2]},
+    )
+
+    def test_they_become_one_conditional_space(self):
+        space = SearchSpace(self.GRID).space
+        variables = dict(zip(space.names, space.variables, strict=True))
+        assert space.names == ("param_space", "kernel[0]", "C[0]", "kernel[1]", "gamma", "kernel[2]", "C[2]")
+        assert variables["param_space"] == dc.Categorical([0, 1, 2])
+        assert variables["C[0]"] == dc.Float(1e-2, 1e2, log=True, when={"param_space": [0, 1]})
+        assert variables["gamma"] == dc.Float(1e-3, 1e1, log=True, when={"param_space": 1})
+        assert variables["kernel[1]"] == dc.Categorical(["rbf", "poly"], when={"param_space": 1})
+
+    def test_parameters_that_are_everywhere_the_same_need_no_condition(self):
+        space = SearchSpace([{"a": [1, 2], "b": ["x"]}, {"a": [1, 2], "c": [3, 4, 5]}]).space
+        assert space.names == ("param_space", "a", "b", "c")
+        assert space.variables[1] == dc.Categorical([1, 2])
+        assert space.size == 2 * (1 + 3)
+
+    def test_conditions_inside_a_dict_stay(self):
+        inside = {"a": dc.Integer(0, 9), "b": dc.Float(0, 1, when={"a": {"low": 5}})}
+        space = SearchSpace([inside, {"a": dc.Integer(0, 4), "c": ["x", "y"]}])
+        b = dict(zip(space.space.names, space.space.variables, strict=True))["b"]
+        assert b.when == {"param_space": 0, "a[0]": {"low": 5}}
+        assert space.params({"param_space": 0, "a[0]": 7, "b": 0.5}) == {"a": 7, "b": 0.5}
+        assert space.params({"param_space": 0, "a[0]": 3}) == {"a": 3}
+        assert space.params({"param_space": 1, "a[1]": 3, "c": "y"}) == {"a": 3, "c": "y"}
+        assert SearchSpace(inside).params({"a": 3}) == {"a": 3}
+
+    def test_a_search_over_estimators(self):
+        pipeline = Pipeline([("scale", StandardScaler()), ("model", SVC())])
+        space = [
+            {"model": [SVC()], "model__C": stats.loguniform(1e-2, 1e2), "model__kernel": ["rbf", "linear"]},
+            {"model": [TREE], "model__max_depth": dc.Integer(1, 8)},
+        ]
+        found = search(pipeline, space, n_iter=16).fit(X, Y)
+        assert len(found.cv_results_["params"]) == 16
+        for params in found.cv_results_["params"]:
+            is_tree = isinstance(params["model"], DecisionTreeClassifier)
+            assert set(params) == {
+                "model",
+                *(("model__max_depth",) if is_tree else ("model__C", "model__kernel")),
+            }
+        column = found.cv_results_["param_model__C"]
+        assert [bool(m) for m in column.mask] == ["model__C" not in p for p in found.cv_results_["params"]]
+        assert found.best_score_ > 0.9
+
+    def test_small_grids_are_searched_whole(self):
+        found = search(Peak(), [{"a": [6, 7]}, {"a": [7], "b": [1, 2, 3]}], n_iter=50).fit(X, Y)
+        assert len(found.cv_results_["params"]) == 5
+        assert found.best_params_ == {"a": 7, "b": 3}
+
+    @pytest.mark.parametrize(
+        ("space", "error", "message"),
+        [
+            ([], ValueError, "at least one dict"),
+            ([{"a": [1]}, 3], TypeError, r"param_space\[1\] must be a dict"),
+            ([{"a": [1]}, {}], TypeError, r"param_space\[1\] must be a dict"),
+            ([{"param_space": [1]}, {"a": [1]}], ValueError, "must not have the name 'param_space'"),
+        ],
+    )
+    def test_mistakes_are_named(self, space, error, message):
+        with pytest.raises(error, match=message):
+            SearchSpace(space)

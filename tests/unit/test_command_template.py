@@ -69,3 +69,22 @@ def test_durations(value, seconds):
 def test_what_is_no_duration(value):
     with pytest.raises((TypeError, ValueError), match="timeout must be"):
         check_duration("timeout", value)
+
+
+class TestInactiveVariables:
+    @pytest.mark.parametrize(
+        ("texts", "filled"),
+        [
+            (["prog", "--gamma", "{gamma}", "--c", "{c}"], ["prog", "--c", "2"]),
+            (["prog", "--c", "{c}", "-g", "{gamma}"], ["prog", "--c", "2"]),
+            (["prog", "--fast", "--gamma={gamma}"], ["prog", "--fast"]),
+            (["prog", "--c={c}", "{gamma}"], ["prog", "--c=2"]),
+            (["prog", "--", "{gamma}", "x"], ["prog", "--", "x"]),
+            (["prog", "-1", "{gamma}"], ["prog", "-1"]),
+            (["prog", "--range", "{c}:{gamma}"], ["prog"]),
+            (["prog", "--out", "files/{gamma}", "end"], ["prog", "end"]),
+            (["prog", "{gamma?--gamma}", "{gamma?a:b}"], ["prog"]),
+        ],
+    )
+    def test_arguments_are_left_out(self, texts, filled):
+        assert fill_arguments([Template.parse(text) for text in texts], {"c": 2}) == filled

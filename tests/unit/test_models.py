@@ -28,7 +28,7 @@ def test_features_are_zero_at_the_centre_and_count_changes():
 def test_points_of_features_are_the_points(name):
     sites = conformance_spaces()[name].sites
     rng = np.random.default_rng(0)
-    x = sites.uniform(rng.random((50, sites.dimension)))
+    x = sites.canonical(sites.uniform(rng.random((50, sites.dimension))))
     feature_map = FeatureMap(sites, x[0], np.full(sites.dimension, 0.3))
     again = feature_map.points(feature_map.features(x))
     np.testing.assert_allclose(sites.coordinate(again), sites.coordinate(x), rtol=0, atol=1e-9)

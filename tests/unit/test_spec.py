@@ -350,3 +350,54 @@ def test_a_file_of_many_lines_is_read_in_one_pass():
     text = f'objective = "m:f"\nx0 = [\n{points}\n  {{ a = 7 }},\n]\n{space}'
     with pytest.raises(SpecError, match=r"tune.toml:20003: x0\[20000\]"):
         parse(text)
+
+
+CONDITIONAL = """\
+command = ["prog", "{kernel}", "--gamma", "{gamma}"]
+budget = 200
+
+[space]
+kernel = { type = "categorical", choices = ["linear", "rbf", "poly"] }
+gamma = { type = "float", low = 1e-5, high = 1.0, log = true, when = { kernel = ["rbf", "poly"] } }
+degree = { type = "integer", low = 2, high = 5, when = { kernel = "poly", gamma = { low = 0.1 } } }
+"""
+
+
+class TestConditions:
+    def test_the_space_is_that_of_the_library(self):
+        expected = dc.Space(
+            {
+                "kernel": dc.Categorical(["linear", "rbf", "poly"]),
+                "gamma": dc.Float(1e-5, 1, log=True, when={"kernel": ["rbf", "poly"]}),
+                "degree": dc.Integer(2, 5, when={"kernel": "poly", "gamma": {"low": 0.1}}),
+            }
+        )
+        assert parse(CONDITIONAL).space == expected
+
+    def test_arguments_of_inactive_variables_are_left_out(self):
+        command = parse(CONDITIONAL).command
+        assert command.fill({"kernel": "linear"}) == ["prog", "linear"]
+        assert command.fill({"kernel": "rbf", "gamma": 0.5}) == ["prog", "rbf", "--gamma", "0.5"]
+
+    @pytest.mark.parametrize(
+        ("old", "new", "line", "message"),
+        [
+            ('["rbf", "poly"] }', '["rbf", "polly"] }', 6, "space.gamma.when: 'gamma' can never be active"),
+            ("when = { kernel = [", "when = { kernle = [", 6, "did you mean 'kernel'?"),
+            ("gamma = { low = 0.1 }", "gamma = { low = 2.0 }", 7, "space.degree.when"),
+            ("gamma = { low = 0.1 }", "degree = 3", 7, "'degree' depends on 'degree'"),
+            ("gamma = { low = 0.1 }", "gamma = { from = 0.1 }", 7, "space.degree: 'degree'"),
+            ('["prog", "{kernel}"', '["{gamma}", "{kernel}"', 1, "has a value only if kernel is 'rbf' or"),
+        ],
+    )
+    def test_mistakes_name_key_and_line(self, old, new, line, message):
+        assert old in CONDITIONAL
+        with pytest.raises(SpecError) as caught:
+            parse(CONDITIONAL.replace(old, new, 1))
+        assert f"tune.toml:{line}: " in str(caught.value)
+        assert message in str(caught.value)
+
+    def test_files_with_values_have_names_that_are_always_known(self):
+        text = CONDITIONAL.replace("budget", 'value = { json = "{gamma}.json" }\nbudget')
+        with pytest.raises(SpecError, match=r"tune.toml:2: value.json: .* is needed here always"):
+            parse(text)

@@ -158,3 +158,27 @@ def test_mistakes_in_constraints_are_named(constraints, error, message):
 def test_text_needs_names():
     with pytest.raises(ValueError, match="needs variables with names; for points that are arrays"):
         dc.minimize(sum, dc.Space.binary(3), budget=5, constraints="x0 <= 1")
+
+
+@pytest.mark.parametrize(
+    ("text", "violation"),
+    [
+        ("n <= 3", 0.0),
+        ("n > 3", 0.0),
+        ("not n == 3", 0.0),
+        ("deep", 0.0),
+        ("not deep", 0.0),
+        ("n <= 3 and a >= 5", 3.0),
+        ("n + a <= 3 or a >= 5", 0.0),
+    ],
+)
+def test_comparisons_with_inactive_variables_hold(text, violation):
+    space = dc.Space(
+        {
+            "a": dc.Integer(0, 9),
+            "n": dc.Integer(0, 9, when={"a": {"low": 5}}),
+            "deep": dc.Binary(when={"a": {"low": 5}}),
+        }
+    )
+    assert Expression(text, space)({"a": 2}) == violation
+    assert Expression("n <= 3", space)({"a": 7, "n": 5, "deep": True}) == 2.0

@@ -280,7 +280,11 @@ class _Evaluation:
             "DCMAES_POINT": json.dumps(self._point, default=str),
         }
         variables = {environment_name(name): show_value(value) for name, value in self._point.items()}
-        asked = {name: template.fill(self._values) for name, template in self._command.environment.items()}
+        asked = {
+            name: template.fill(self._values)
+            for name, template in self._command.environment.items()
+            if template.can_fill(self._values)
+        }
         return {**os.environ, **own, **variables, **asked}
 
 

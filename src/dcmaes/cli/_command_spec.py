@@ -90,6 +90,7 @@ def _read_arguments(table: Table, variables: Mapping[str, Variable]) -> tuple[Te
         templates.append(_template(table, place, text, variables))
     if templates[0].is_optional:
         raise table.error("the program itself cannot be optional", *key)
+    _check_always(table, key, templates[0], variables)
     return tuple(templates)
 
 
@@ -114,6 +115,17 @@ def _template(
     template = table.attempt(key, Template.parse, text)
     table.attempt(key, template.check, variables)
     return template
+
+
+def _check_always(
+    table: Table, key: tuple[str | int, ...], template: Template, variables: Mapping[str, Variable]
+) -> None:
+    """Raise for a placeholder that may have no value where there has to be one."""
+    for placeholder in template.placeholders:
+        variable = variables.get(placeholder.name)
+        if variable is not None and variable.when is not None:
+            wanted = f"only if {variable.when!s}, and is needed here always"
+            raise table.error(f"{{{placeholder.name}}} has a value {wanted}", *key)
 
 
 def _read_folder(table: Table, spec_folder: Path) -> Path:
@@ -154,6 +166,7 @@ def _read_reader(table: Table, key: str, variables: Mapping[str, Variable]) -> V
             raise table.error(f"must be text, got {value!r}", key, name)
     if "json" in form:
         file = _template(table, (key, "json"), form["json"], variables)
+        _check_always(table, (key, "json"), file, variables)
         return JsonKey(file, tuple(part for part in form.get("key", "").split(".") if part))
     stream = form.get("stream", "stdout")
     table.attempt((key, "stream"), check_choice, "stream", stream, ("stdout", "stderr"))

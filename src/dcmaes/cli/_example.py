@@ -56,6 +56,7 @@ n = {{ type = "integer", low = 1, high = 20 }}                   # periodic = tr
 mode = {{ type = "categorical", choices = ["safe", "fast", "exact"] }}
 extra = {{ type = "binary" }}
 # size = {{ type = "ordinal", values = [16, 32, 64, 128] }}
+# depth = {{ type = "integer", low = 1, high = 9, when = {{ mode = "fast" }} }}  # only if mode is fast
 """
 
 

@@ -20,6 +20,7 @@ from dcmaes.run._settings import ON_ERROR
 from dcmaes.run._start import read_start
 from dcmaes.space import Space
 from dcmaes.space._expressions import Expression
+from dcmaes.space._serialization import space_from_dict
 from dcmaes.strategies import make_strategy
 
 GENERAL_KEYS = (
@@ -177,10 +178,29 @@ def _read_space(table: Table) -> Space:
             if not NAME.fullmatch(name):
                 wanted = "letters, digits, '_' and '-', not beginning with a digit or '-'"
                 raise table.error(f"names of variables must have {wanted}; got {name!r}", "space", name)
-            table.attempt(("space", name), Space.from_dict, {name: entry})
+            table.attempt(("space", name), space_from_dict, {name: entry})
+        for name in (name for name in data if "when" in data[name]):
+            table.attempt(("space", name, "when"), Space.from_dict, _with_ancestors(name, data))
     space = Space.from_dict(data)
     table.attempt(("space",), space.to_dict)
     return space
+
+
+def _with_ancestors(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the variables with the conditions of one of them and of those on which it depends, no others.
+
+    So what is wrong with a space is an error of the first variable that depends on it.
+    """
+    related, waiting = set(), [name]
+    while waiting:
+        related.add(one := waiting.pop())
+        waiting += [
+            parent for parent in data[one].get("when", ()) if parent in data and parent not in related
+        ]
+    return {
+        other: entry if other in related else {k: v for k, v in entry.items() if k != "when"}
+        for other, entry in data.items()
+    }
 
 
 def start_from(path: Path, space: Space) -> Any:

@@ -14,6 +14,7 @@ from dcmaes.space import Variable
 RESERVED = ("trial", "folder", "spec_folder")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
+_OPTION = re.compile(r"--?[A-Za-z][^=]*")
 _TOKEN = re.compile(r"\{\{|\}\}|\{[^{}]*\}|[{}]")
 _PLACEHOLDER = re.compile(
     r"\{(?P<name>[^?:{}]*)(?:\?(?P<yes>[^:{}]*)(?::(?P<no>[^{}]*))?|:(?P<format>[^{}]*))?\}"
@@ -72,6 +73,16 @@ class Template:
         """Whether the text is one ``{name?text}`` and nothing else: an argument that may be left out."""
         return len(self.parts) == 1 and any(p.yes is not None and p.no is None for p in self.placeholders)
 
+    @property
+    def is_option(self) -> bool:
+        """Whether the text is the name of an option, whose value is the next argument."""
+        only = self.parts[0] if len(self.parts) == 1 else None
+        return isinstance(only, str) and _OPTION.fullmatch(only) is not None
+
+    def can_fill(self, values: Mapping[str, Any]) -> bool:
+        """Tell whether there is a value for every placeholder: no variable in it is inactive."""
+        return all(placeholder.name in values for placeholder in self.placeholders)
+
     def fill(self, values: Mapping[str, Any]) -> str:
         """Return the text with the values filled in."""
         return "".join(part if isinstance(part, str) else part.fill(values) for part in self.parts)
@@ -85,12 +96,25 @@ class Template:
 def fill_arguments(templates: Iterable[Template], values: Mapping[str, Any]) -> list[str]:
     """Return one argument for each template; optional ones whose variable is false are left out.
 
-    >>> templates = [Template.parse(text) for text in ("prog", "{fast?--fast}", "{name}")]
+    So are those that contain a variable without a value, which is inactive, together with the option before
+    them that they are the value of.
+
+    >>> templates = [Template.parse(text) for text in ("prog", "{fast?--fast}", "{name}", "--rate", "{lr}")]
+    >>> fill_arguments(templates, {"fast": False, "name": "a b; rm c", "lr": 0.5})
+    ['prog', 'a b; rm c', '--rate', '0.5']
     >>> fill_arguments(templates, {"fast": False, "name": "a b; rm c"})
     ['prog', 'a b; rm c']
     """
-    filled = ((template, template.fill(values)) for template in templates)
-    return [text for template, text in filled if text or not template.is_optional]
+    found: list[str] = []
+    is_value = False
+    for template in templates:
+        if template.can_fill(values):
+            text = template.fill(values)
+            found += [text] if text or not template.is_optional else []
+        elif is_value and not str(template.parts[0]).startswith("-"):
+            found.pop()
+        is_value = template.is_option
+    return found
 
 
 def show_value(value: Any) -> str:

@@ -17,7 +17,7 @@ class FeatureMap:
 
     A two-state or one-of-c site has a {0,1} feature for each state other than the centre's. A wider lattice
     or a continuous site has one number, its distance from the centre in units of `width` along the unit
-    coordinate.
+    coordinate. Features of inactive sites are zero; a site that is inactive at the centre is at rest there.
 
     Attributes
     ----------
@@ -84,7 +84,8 @@ class FeatureMap:
         """Return the features of coded points, shape (..., d) to (..., p + q)."""
         # Choices first, then numbers: (Q1)
         chosen = (x[..., self.choice_site] == self.choice_state).astype(np.float64)
-        return np.concatenate([chosen, self.lines(self.sites.coordinate(x)[..., self.numeric])], axis=-1)
+        features = np.concatenate([chosen, self.lines(self.sites.coordinate(x)[..., self.numeric])], axis=-1)
+        return features * self.sites.active(x)[..., self.site] if self.sites.has_conditions else features
 
     def lines(self, coordinate: FloatArray) -> FloatArray:
         """Return the numeric features of unit coordinates of the numeric sites, shape (..., q)."""
@@ -108,7 +109,7 @@ class FeatureMap:
         x = self.sites.from_coordinate(coordinate, np.full_like(coordinate, 0.5))
         row, column = np.nonzero(features[:, :p])
         x[row, self.choice_site[column]] = self.choice_state[column]
-        return x
+        return self.sites.canonical(x)
 
     @cached_property
     def _base(self) -> FloatArray:

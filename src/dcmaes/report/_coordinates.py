@@ -38,7 +38,7 @@ class Coordinates:
     index : int array of shape (m,)
         The evaluations shown, worst first, so that the best are drawn last.
     position : array of shape (m, k)
-        Where each crosses each axis, from 0 to 1.
+        Where each crosses each axis, from 0 to 1; NaN where the variable is inactive.
     quality : array of shape (m,)
         Share of the feasible evaluations that are worse: 1 is the best.
     value : array of shape (m,)

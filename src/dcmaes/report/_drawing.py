@@ -186,7 +186,7 @@ def axis_position(space: Space, x: FloatArray) -> FloatArray:
 
 
 def axis_texts(space: Space, site: int, positions: FloatArray) -> list[str]:
-    """Return the values at positions on the axis of a variable.
+    """Return the values at positions on the axis of a variable; nothing where there is no position.
 
     >>> axis_texts(Space.integers(1, 1, 100, log=True), 0, np.array([0.0, 0.5]))
     ['1', '10']
@@ -194,8 +194,8 @@ def axis_texts(space: Space, site: int, positions: FloatArray) -> list[str]:
     scale = space.variables[site].scale
     if scale is None:
         labels = state_labels(space, site)
-        return [labels[round(p * (len(labels) - 1))] for p in positions.tolist()]
-    return [number_text(float(f"{scale.value(p):.12g}")) for p in positions.tolist()]
+        return ["" if p != p else labels[round(p * (len(labels) - 1))] for p in positions.tolist()]
+    return ["" if p != p else number_text(float(f"{scale.value(p):.12g}")) for p in positions.tolist()]
 
 
 def axis_ticks(space: Space, site: int) -> list[Tick]:

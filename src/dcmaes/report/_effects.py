@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcmaes._threads import single_thread
 from dcmaes._validation import FloatArray, IntArray
@@ -71,7 +72,7 @@ def total_effects(sites: Sites, x: FloatArray, value: FloatArray) -> Effects:
         fit = _fit(mapped, relevance, score)
         if fit.explained <= best.explained:
             break
-        effect = _changes(sites, features, mapped, relevance, fit)
+        effect = _changes(sites, features, mapped, sites.active(x), relevance, fit)
         if effect.sum() <= 0.0:
             break
         best, share = fit, effect / effect.sum()
@@ -131,8 +132,9 @@ class _Features:
 
 
 def _mapped(sites: Sites, features: list[_Features], x: FloatArray) -> list[FloatArray]:
-    u = sites.coordinate(x)
-    return [feature(u[:, i]) for i, feature in enumerate(features)]
+    """Return the features of each variable, shape (n, k) each; zero, which is their mean, where inactive."""
+    u, is_active = sites.coordinate(x), sites.active(x)
+    return [feature(u[:, i]) * is_active[:, [i]] for i, feature in enumerate(features)]
 
 
 def _fit(mapped: list[FloatArray], relevance: FloatArray, score: FloatArray) -> Fit:
@@ -155,19 +157,28 @@ def _fit(mapped: list[FloatArray], relevance: FloatArray, score: FloatArray) -> 
 
 
 def _changes(
-    sites: Sites, features: list[_Features], mapped: list[FloatArray], relevance: FloatArray, fit: Fit
+    sites: Sites,
+    features: list[_Features],
+    mapped: list[FloatArray],
+    is_active: NDArray[np.bool_],
+    relevance: FloatArray,
+    fit: Fit,
 ) -> FloatArray:
-    """Return half the mean square change of predictions when one variable is drawn anew, shape (d,)."""
+    """Return half the mean square change of predictions when one variable is drawn anew, shape (d,).
+
+    Where it is inactive, nothing changes.
+    """
     n = len(fit.dual)
     base = np.linspace(0, n - 1, min(n, _MOST_BASE_POINTS)).astype(np.int64)
     weight = fit.sharpness * relevance
     exponent = sum(w * (f[base] @ f.T) for w, f in zip(weight, mapped, strict=True))
     before = np.exp(exponent) @ fit.dual
     grid = np.repeat((np.arange(_N_DRAWS)[:, np.newaxis] + 0.5) / _N_DRAWS, sites.dimension, axis=1)
-    drawn = _mapped(sites, features, sites.uniform(grid))
+    u = sites.coordinate(sites.uniform(grid))
+    drawn = [feature(u[:, i]) for i, feature in enumerate(features)]
     effect = np.empty(sites.dimension)
     for i, (w, f, g) in enumerate(zip(weight, mapped, drawn, strict=True)):
         without = np.exp(exponent - w * (f[base] @ f.T))
         after = without @ (np.exp(w * (f @ g.T)) * fit.dual[:, np.newaxis])
-        effect[i] = 0.5 * np.mean((after - before[:, np.newaxis]) ** 2)
+        effect[i] = 0.5 * np.mean((after - before[:, np.newaxis]) ** 2 * is_active[base, [i], np.newaxis])
     return effect

@@ -49,9 +49,10 @@ class Heat:
     rows : tuple of r str
         The states, or the binary variables.
     share : array of shape (r, b)
-        Share of the evaluations of each period with that state (binary variables: with the state 1).
+        Share of the evaluations of each period with that state (binary variables: with the state 1); those
+        in which the variable is inactive have none.
     best : tuple of int or None
-        Row of the best point's state; for binary variables the state of each of them.
+        Row of the best point's state, if it has one; for binary variables the state of each of them.
     n_left_out : int
         How many more rows there would be.
     """
@@ -73,13 +74,14 @@ class Band:
     title : str
         The variable.
     quantile : array of shape (5, b)
-        The 10, 25, 50, 75 and 90 % quantiles of each period, as positions on the axis from 0 to 1.
+        The 10, 25, 50, 75 and 90 % quantiles of each period, as positions on the axis from 0 to 1, over the
+        points in which the variable is active; NaN where there is none.
     texts : tuple of 5 tuples of b str
         The same as values.
     ticks : tuple of Tick
         Values on the axis.
     best : float or None
-        Position of the best point.
+        Position of the best point, if it has one.
     """
 
     title: str
@@ -227,26 +229,35 @@ def _panel(run: Run, edges: IntArray, site: int) -> Heat | Band:
     if sites.is_category[site] or has_few:
         return _states(run, edges, site)
     position = run.position[:, site]
-    quantile = np.array([np.quantile(position[a:b], QUANTILES) for a, b in _periods(edges)]).T
+    quantile = np.array([_quantiles(position[a:b]) for a, b in _periods(edges)]).T
+    has_best = run.best is not None and bool(run.is_active[run.best, site])
     return Band(
         title=run.names[site],
         quantile=quantile,
         texts=tuple(tuple(axis_texts(run.space, site, row)) for row in quantile),
         ticks=tuple(axis_ticks(run.space, site)),
-        best=None if run.best is None else float(position[run.best]),
+        best=float(position[run.best]) if has_best else None,
     )
+
+
+def _quantiles(position: FloatArray) -> FloatArray:
+    """Return the quantiles of positions that are there, shape (5,); NaN if none is."""
+    there = position[~np.isnan(position)]
+    return np.quantile(there, QUANTILES) if len(there) else np.full(len(QUANTILES), np.nan)
 
 
 def _states(run: Run, edges: IntArray, site: int) -> Heat:
     state = run.x[:, site].astype(np.int64)
     n_states = int(run.space.sites.n_states[site])
-    share = np.array([np.bincount(state[a:b], minlength=n_states) / (b - a) for a, b in _periods(edges)]).T
+    is_active = run.is_active[:, site]
+    counts = [np.bincount(state[a:b], is_active[a:b], n_states) / (b - a) for a, b in _periods(edges)]
+    share = np.array(counts).T
     labels = state_labels(run.space, site)
     # Of many choices, those that were asked for most; in their own order.
     shown = np.sort(np.argsort(-share.sum(axis=1), kind="stable")[:_MOST_ROWS])
     best = None
     if run.best is not None:
-        best = tuple(int(i) for i in np.flatnonzero(shown == state[run.best]))
+        best = tuple(int(i) for i in np.flatnonzero((shown == state[run.best]) & is_active[run.best]))
     rows = tuple(labels[i] for i in shown)
     return Heat(run.names[site], rows, share[shown], best, is_binary=False, n_left_out=n_states - len(shown))
 
@@ -254,12 +265,13 @@ def _states(run: Run, edges: IntArray, site: int) -> Heat:
 def _binaries(run: Run, edges: IntArray, binary: IntArray) -> Heat:
     shown = np.sort(ranked_variables(run, binary, _MOST_ROWS))
     one = state_labels(run.space, int(shown[0]))[1]
-    share = np.array([run.x[a:b, shown].mean(axis=0) for a, b in _periods(edges)]).T
+    x = np.where(run.is_active[:, shown], run.x[:, shown], 0.0)
+    share = np.array([x[a:b].mean(axis=0) for a, b in _periods(edges)]).T
     return Heat(
         title=f"{'binary variables' if len(shown) > 1 else run.names[shown[0]]}: share of {one}",
         rows=tuple(run.names[i] for i in shown),
         share=share,
-        best=None if run.best is None else tuple(run.x[run.best, shown].astype(int).tolist()),
+        best=None if run.best is None else tuple(x[run.best].astype(int).tolist()),
         is_binary=True,
         n_left_out=len(binary) - len(shown),
     )

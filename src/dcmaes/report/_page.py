@@ -27,6 +27,7 @@ from dcmaes.report._interactions import correlations_data, graph_data, interacti
 from dcmaes.report._marginals import marginals_data
 from dcmaes.report._run import Run, read_run, reproduction
 from dcmaes.report._timeline import timeline_data
+from dcmaes.run._history import point_texts
 
 _MOST_MARKS = 2000
 _MOST_BARS = 20
@@ -201,10 +202,10 @@ def _summary(run: Run) -> dict[str, Any]:
 
 
 def _best_point(run: Run) -> list[list[str]]:
-    """Return name, value and range of each variable."""
-    point = run.result.x
-    rows = zip(run.names, run.space.names, run.space.variables, strict=True)
-    return [[label, value_text(point[name]), repr(variable)] for label, name, variable in rows]
+    """Return name, value and range of each active variable."""
+    texts = point_texts(run.space, run.result.x)
+    rows = zip(run.names, texts, run.space.variables, strict=True)
+    return [[label, text, repr(variable)] for label, text, variable in rows if text]
 
 
 def _point_text(point: Any) -> str:
@@ -294,18 +295,22 @@ def _table(run: Run) -> dict[str, Any]:
 
 
 def _column(run: Run, site: int) -> dict[str, Any]:
-    """Return one variable: numbers, or labels and which of them."""
-    variable, x = run.space.variables[site], run.x[:, site]
+    """Return one variable: numbers, or labels and which of them; None or no label where it is inactive."""
+    variable, x, is_active = run.space.variables[site], run.x[:, site], run.is_active[:, site]
     name = run.names[site]
     if run.space.sites.is_continuous[site]:
-        return {"name": name, "number": _rounded(x)}
+        return {"name": name, "number": np.where(is_active, _rounded(x), np.nan)}
     scale = variable.scale
     if scale is not None and max(abs(scale.low), abs(scale.high)) < _LARGEST_EXACT:
-        return {"name": name, "number": variable.decode(x.tolist())}
+        numbers = zip(variable.decode(x.tolist()), is_active, strict=True)
+        return {"name": name, "number": [value if is_there else None for value, is_there in numbers]}
     state, which = np.unique(x.astype(np.int64), return_inverse=True)
     if variable.is_flag and not run.space.is_named:
         return {"name": name, "number": x.astype(np.int64)}
-    return {"name": name, "labels": [value_text(v) for v in variable.decode(state.tolist())], "which": which}
+    labels = [value_text(v) for v in variable.decode(state.tolist())]
+    if not is_active.all():
+        labels, which = ["", *labels], np.where(is_active, which + 1, 0)
+    return {"name": name, "labels": labels, "which": which}
 
 
 def _texts(texts: tuple[str | None, ...]) -> dict[str, Any] | None:

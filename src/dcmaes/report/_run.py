@@ -97,9 +97,14 @@ class Run:
         return np.lexsort((self.sign * self.values, self.violations))
 
     @cached_property
+    def is_active(self) -> NDArray[np.bool_]:
+        """Which variables are active in which points, shape (n, d)."""
+        return self.space.sites.active(self.x)
+
+    @cached_property
     def position(self) -> FloatArray:
-        """Where the points lie on the axes of the variables, from 0 to 1, shape (n, d)."""
-        return axis_position(self.space, self.x)
+        """Where the points lie on the axes of the variables, from 0 to 1, NaN if inactive, shape (n, d)."""
+        return np.where(self.is_active, axis_position(self.space, self.x), np.nan)
 
     @cached_property
     def effects(self) -> Effects:

@@ -52,7 +52,7 @@ class Distribution:
         `auto` it is P(x) ~ exp(-e(x) / T): e is the function that the regression expects, up to order two,
         and T a temperature at which the law is about as wide as the last points evaluated. Its couplings are
         those behind `interactions()`. None with continuous or periodic variables, with choices among three or
-        more, and with uneven steps.
+        more, with uneven steps, and with conditions.
 
         >>> import dcmaes as dc
         >>> result = dc.minimize(lambda x: x.sum() - 3 * x[0] * x[1], dc.Space.binary(6), budget=40, seed=0)

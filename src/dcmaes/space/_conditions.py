@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dcmaes._validation import FloatArray
+from dcmaes._validation import FloatArray, IntArray
 from dcmaes.space._when import Between, When
 
 # Variables that depend on each other in a longer chain than this are a mistake.
@@ -44,17 +44,16 @@ class Conditions:
 
     def __init__(self, tests: Sequence[Test]) -> None:
         self.tests = tuple(tests)
-        self._arrays = [
-            (test.parent, *np.array(test.intervals).T, np.array(test.children)) for test in self.tests
-        ]
+        self._levels = [_Level.of(level) for level in _by_level(self.tests)]
 
     def active(self, x: FloatArray) -> NDArray[np.bool_]:
         """Tell which sites of coded points are active, shape (..., d)."""
         active = np.ones(np.shape(x), dtype=bool)
-        for parent, low, high, children in self._arrays:
-            value = x[..., parent, np.newaxis]
-            holds = ((value >= low) & (value <= high)).any(axis=-1) & active[..., parent]
-            active[..., children] &= holds[..., np.newaxis]
+        for level in self._levels:
+            value = x[..., level.parent, np.newaxis]
+            holds = ((value >= level.low) & (value <= level.high)).any(axis=-1) & active[..., level.parent]
+            for test, child in level.rounds:
+                active[..., child] &= holds[..., test]
         return active
 
     def __eq__(self, other: object) -> bool:
@@ -62,6 +61,47 @@ class Conditions:
 
     def __hash__(self) -> int:
         return hash(self.tests)
+
+
+class _Level(NamedTuple):
+    """Tests that can be made at once: parents (m,), intervals (m, k), and rounds in which children differ.
+
+    A round is a pair of arrays: the numbers of tests, and the children that wait for them.
+    """
+
+    parent: IntArray
+    low: FloatArray
+    high: FloatArray
+    rounds: list[tuple[IntArray, IntArray]]
+
+    @staticmethod
+    def of(tests: Sequence[Test]) -> _Level:
+        most = max(len(test.intervals) for test in tests)
+        # Intervals that hold nothing fill up the shorter lists.
+        ends = [[*test.intervals, *[(np.inf, -np.inf)] * (most - len(test.intervals))] for test in tests]
+        n_waiting: dict[int, int] = {}
+        rounds: dict[int, list[tuple[int, int]]] = {}
+        for number, test in enumerate(tests):
+            for child in test.children:
+                n_waiting[child] = n_waiting.get(child, 0) + 1
+                rounds.setdefault(n_waiting[child], []).append((number, child))
+        low, high = np.moveaxis(np.array(ends), -1, 0)
+        columns = [np.array(pairs).T for pairs in rounds.values()]
+        return _Level(
+            np.array([test.parent for test in tests]), low, high, [(test, child) for test, child in columns]
+        )
+
+
+def _by_level(tests: Sequence[Test]) -> list[list[Test]]:
+    """Return the tests by how many others, one after the other, decide on their parents."""
+    depth: dict[int, int] = {}
+    levels: dict[int, list[Test]] = {}
+    for test in tests:
+        own = depth.get(test.parent, 0)
+        levels.setdefault(own, []).append(test)
+        for child in test.children:
+            depth[child] = max(depth.get(child, 0), own + 1)
+    return [levels[number] for number in sorted(levels)]
 
 
 class Conditional(Protocol):

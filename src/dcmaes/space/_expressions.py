@@ -38,12 +38,16 @@ _MAX_POWER = 8
 _MAX_LENGTH = 2000
 
 
+class _InactiveError(LookupError):
+    """A variable that a point has no value for."""
+
+
 class Expression:
     """A condition on a point, such as ``"a + 2*b <= 10"`` or ``"act == 'relu' or layers < 4"``.
 
     Calling it gives by how much the condition is violated: 0 where it holds. Numbers, text, names of
     variables, ``+ - * / // % **``, ``abs``, ``min``, ``max``, comparisons, ``and``, ``or`` and ``not`` are
-    all there is.
+    all there is. A comparison with a variable that is inactive in the point holds, and so does its opposite.
 
     Parameters
     ----------
@@ -103,9 +107,19 @@ class _Reader:
         if isinstance(node, ast.Compare):
             return self._comparisons(node, is_negated)
         if isinstance(node, ast.Name):
-            flag = self.number(node)
-            return lambda p: float(bool(flag(p)) is is_negated)
+            return self._flag(node, is_negated)
         raise ValueError(f"{self._text!r} must be a comparison such as 'a + 2*b <= 10'")
+
+    def _flag(self, node: ast.Name, is_negated: bool) -> Violation:
+        flag = self.number(node)
+
+        def violation(point: Mapping[str, Any]) -> float:
+            try:
+                return float(bool(flag(point)) is is_negated)
+            except _InactiveError:
+                return 0.0
+
+        return violation
 
     def _comparisons(self, node: ast.Compare, is_negated: bool) -> Violation:
         sides = [self.number(side) for side in (node.left, *node.comparators)]
@@ -141,7 +155,13 @@ class _Reader:
             known = ", ".join(self._names)
             hint = suggestion(name, self._names)
             raise ValueError(f"{self._text!r} has the unknown name {name!r} (variables: {known}){hint}")
-        return lambda p: p[name]
+
+        def value(point: Mapping[str, Any]) -> Any:
+            if name not in point:
+                raise _InactiveError(name)
+            return point[name]
+
+        return value
 
     def _operation(self, node: ast.BinOp) -> Number:
         left, right = self.number(node.left), self.number(node.right)
@@ -171,7 +191,10 @@ class _Reader:
 
 def _comparison(left: Number, kind: type[ast.cmpop], right: Number) -> Violation:
     def violation(point: Mapping[str, Any]) -> float:
-        a, b = left(point), right(point)
+        try:
+            a, b = left(point), right(point)
+        except _InactiveError:
+            return 0.0
         if kind in (ast.Eq, ast.NotEq):
             is_same = a == b
             if kind is ast.NotEq:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -109,6 +110,17 @@ class Variable(ABC):
     def options(self) -> dict[str, Any]:
         """The arguments by keyword that are not as by default."""
         return {} if self.when is None else {"when": self.when}
+
+    def with_when(self, when: Mapping[str, Any] | None) -> Self:
+        """Return the same variable with another condition; None for none.
+
+        >>> from dcmaes.space import Binary
+        >>> Binary().with_when({"kernel": "rbf"})
+        Binary(when={'kernel': 'rbf'})
+        """
+        changed = copy(self)
+        object.__setattr__(changed, "when", read_when(type(self).__name__, when))
+        return changed
 
     @abstractmethod
     def encode(self, name: str, value: Any) -> float:

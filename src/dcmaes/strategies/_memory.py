@@ -119,7 +119,8 @@ class Memory:
     def tell(self, told: Evaluations) -> Evaluations:
         """Add evaluations that are no repeats, and return what was told with its places in the memory.
 
-        So a strategy can be used without an optimizer.
+        Inactive sites are at rest in what is returned, as in all that strategies are told. So a strategy can
+        be used without an optimizer.
 
         >>> from dcmaes.space import Space
         >>> memory = Memory(Space.binary(2).sites)
@@ -136,7 +137,7 @@ class Memory:
             mean = Rank(violation, value)
             one = Evaluation(self._n, value, violation, 0, math.nan, 0.0, False, False, mean, count)
             places.append(self.append(row, key, one))
-        return replace(told, row=np.array(places, dtype=np.int64))
+        return replace(told, x=self.sites.canonical(told.x), row=np.array(places, dtype=np.int64))
 
     def exclude(self, key: bytes, violation: float) -> None:
         """Remember that constraints exclude a point; in an infinite space it will not come again."""

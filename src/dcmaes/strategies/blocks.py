@@ -169,6 +169,8 @@ def begin(sites: Sites, memory: Memory, rng: np.random.Generator) -> BlocksState
     best = memory.evaluations(memory.leaders(1))
     base, level, seed = best.x[0], best.rank(0), int(rng.integers(2**62))
     state = BlocksState(sites, seed, base, level, _elsewhere(sites, base, seed))
+    if sites.has_conditions:  # differences presume that every site is there
+        return replace(state, why_over="some variables are active only with certain values of others")
     if level[0] > 0 or not np.isfinite(level[1]):
         return replace(state, why_over="no feasible point is known")
     return advance(_next_block(state, memory), memory)

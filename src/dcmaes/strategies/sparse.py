@@ -150,8 +150,9 @@ def n_contrasts(sites: Sites) -> int:
 
 
 def is_suitable(sites: Sites) -> bool:
-    """Tell whether a function is sought in this space: not too many sites, each of them a choice."""
-    return bool(sites.is_short.all()) and 0 < n_contrasts(sites) <= LARGEST_SPACE
+    """Tell whether a function is sought in this space: not too many sites, each always a choice."""
+    is_plain = bool(sites.is_short.all()) and not sites.has_conditions
+    return is_plain and 0 < n_contrasts(sites) <= LARGEST_SPACE
 
 
 def is_collecting(sites: Sites) -> bool:

@@ -52,4 +52,27 @@ def conformance_spaces() -> dict[str, Space]:
                 "only": Categorical(["this"]),
             }
         ),
+        "conditional": Space(
+            {
+                "model": Categorical(["svm", "forest", "linear"]),
+                "kernel": Categorical(["linear", "rbf", "poly"], when={"model": "svm"}),
+                "gamma": Float(1e-5, 1.0, log=True, when={"kernel": ["rbf", "poly"]}),
+                "degree": Integer(2, 5, when={"kernel": "poly"}),
+                "trees": Integer(10, 1000, log=True, when={"model": "forest"}),
+                "depth": Ordinal([2, 4, 8, 16], when={"model": "forest"}),
+                "bootstrap": Binary(when={"model": "forest", "depth": {"low": 4}}),
+                "scale": Binary(),
+            }
+        ),
+        "conditional_flags": Space(
+            {f"f{i}": Binary(when={f"f{(i - 1) // 2}": i % 2 == 0} if i else None) for i in range(7)}
+        ),
+        "conditional_numbers": Space(
+            {
+                "n": Integer(0, 4),
+                "x": Float(-1.0, 1.0, when={"n": {"low": 1}}),
+                "y": Float(0.0, 1.0, when={"x": {"high": 0.5}}),
+                "m": Integer(-9, 9, when={"n": [3, 4]}),
+            }
+        ),
     }

@@ -26,12 +26,13 @@ class DiscreteSearchCV(BaseSearchCV):  # type: ignore[misc]
     ----------
     estimator : estimator
         What to tune; a pipeline takes parameters as `step__name`.
-    param_space : dict of str to variable, distribution or list
+    param_space : dict of str to variable, distribution or list; or a list of such dicts
         The names of parameters and what they can be: a variable of this library (`Integer(1, 8)`), a
         distribution of `scipy.stats`, or a list. Lists of at least three numbers that go up or down have an
         order; all others are choices without one. Of `uniform`, `loguniform` and discrete distributions the
         range is taken; of other continuous ones the quantiles are searched, so that likely values have more
-        room.
+        room. Of several dicts, as `GridSearchCV` takes them, each candidate is from one: what is learned of a
+        parameter counts only where it is, and of those that are the same in several dicts in all of them.
     n_iter : int
         How many candidates to evaluate; fewer if the space has fewer.
     strategy : str or strategy

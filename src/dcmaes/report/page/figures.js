@@ -110,14 +110,19 @@ function marginal(edges, panel) {
       root.append(svg("line", { class: "grid", x1: left, x2: right, y1: y(position), y2: y(position) }),
         svg("text", { x: left - 6, y: y(position) + 4, "text-anchor": "end" }, shortened(label, 8)));
     }
-    const steps = (row) => row.map((v, k) => `L${x(edges[k])} ${y(v)}L${x(edges[k + 1])} ${y(v)}`).join("");
-    const back = (row) => row.map((v, k) => `L${x(edges[k + 1])} ${y(v)}L${x(edges[k])} ${y(v)}`).reverse().join("");
-    root.append(svg("path", { class: "band", d: `M${steps(q[0]).slice(1)}${back(q[4])}z` }),
-      svg("path", { class: "inner", d: `M${steps(q[1]).slice(1)}${back(q[3])}z` }),
-      svg("path", { class: "middle", d: `M${steps(q[2]).slice(1)}` }));
+    // Periods in which the variable is active, in runs without a gap.
+    const there = q[2].map((_, k) => k).filter((k) => q[2][k] !== null), runs = [];
+    for (const k of there) if (runs.length && runs[runs.length - 1].at(-1) === k - 1) runs[runs.length - 1].push(k); else runs.push([k]);
+    for (const run of runs) {
+      const steps = (row) => run.map((k) => `L${x(edges[k])} ${y(row[k])}L${x(edges[k + 1])} ${y(row[k])}`).join("");
+      const back = (row) => run.map((k) => `L${x(edges[k + 1])} ${y(row[k])}L${x(edges[k])} ${y(row[k])}`).reverse().join("");
+      root.append(svg("path", { class: "band", d: `M${steps(q[0]).slice(1)}${back(q[4])}z` }),
+        svg("path", { class: "inner", d: `M${steps(q[1]).slice(1)}${back(q[3])}z` }),
+        svg("path", { class: "middle", d: `M${steps(q[2]).slice(1)}` }));
+    }
     if (panel.best !== null) root.append(svg("line", { class: "mark", x1: left, x2: right, y1: y(panel.best), y2: y(panel.best) }));
     root.append(bottomAxis(x, bottom, ticks(right - left), "", right));
-    const targets = q[2].map((middle, k) => ({
+    const targets = there.map((k) => ({
       x: (x(edges[k]) + x(edges[k + 1])) / 2, y: (y(q[0][k]) + y(q[4][k])) / 2,
       w: x(edges[k + 1]) - x(edges[k]), h: y(q[0][k]) - y(q[4][k]),
       text: () => `median ${panel.texts[2][k]}\nfour in five: ${panel.texts[0][k]} to ${panel.texts[4][k]}\n${period(k)}`,
@@ -133,16 +138,24 @@ function coordinates(data, open) {
     const height = 300, top = 30, bottom = height - 12, k = data.names.length, names = shortNames(data.names, 12);
     const x = linear(0, Math.max(k - 1, 1), 30, width - (k > 1 ? 60 : 30)), y = linear(0, 1, bottom, top);
     const targets = data.index.map((i, m) => {
-      const points = data.position[m].map((p, a) => [x(a), y(p)]);
+      // A line has gaps at variables that are inactive; what is alone between two of them is a short dash.
+      const points = data.position[m].map((p, a) => [x(a), p === null ? NaN : y(p)]);
       if (k === 1) points.push([x(1), points[0][1]]);
+      const isThere = (a) => points[a] !== undefined && !Number.isNaN(points[a][1]);
+      const shown = points.findIndex((_, a) => isThere(a));
+      const d = points.map(([px, py], a) => {
+        if (!isThere(a)) return "";
+        if (isThere(a - 1)) return `L${px.toFixed(1)} ${py.toFixed(1)}`;
+        return isThere(a + 1) ? `M${px.toFixed(1)} ${py.toFixed(1)}` : `M${(px - 4).toFixed(1)} ${py.toFixed(1)}h8`;
+      }).join("");
       const quality = data.quality[m];
-      const path = svg("path", { class: "path", d: "M" + points.map((p) => p.map((v) => v.toFixed(1))).join("L") });
+      const path = svg("path", { class: "path", d });
       path.style.stroke = heat(0.15 + 0.85 * quality ** 2);
       path.style.strokeWidth = m === data.index.length - 1 ? 2.6 : 0.8 + 0.6 * quality;
       path.style.opacity = 0.35 + 0.65 * quality;
       root.append(path);
       return {
-        points, x: points[0][0], y: points[0][1], open: () => open(i), text: () => `evaluation ${i + 1}: ${number(data.value[m], 7)}`,
+        points, x: points[Math.max(shown, 0)][0], y: shown < 0 ? bottom : points[shown][1], open: () => open(i), text: () => `evaluation ${i + 1}: ${number(data.value[m], 7)}`,
         focus: () => { path.style.stroke = "var(--red)"; path.style.strokeWidth = 3; path.style.opacity = 1; root.append(path); },
         blur: () => { path.style.stroke = heat(0.15 + 0.85 * quality ** 2); path.style.strokeWidth = 0.8 + 0.6 * quality; path.style.opacity = 0.35 + 0.65 * quality; },
       };

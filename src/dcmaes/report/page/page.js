@@ -52,7 +52,8 @@ function openDetails(i) {
   facts.push(["restart", String(table.restart[i])], ["trial", String(table.id[i])]);
   if (table.seconds[i] !== null) facts.push(["time", duration(table.seconds[i])]);
   if (table.worker) facts.push(["worker", table.worker.labels[table.worker.which[i]]]);
-  const point = table.variables.map((v) => [v.name, v.labels ? v.labels[v.which[i]] : String(v.number[i])]);
+  // Inactive variables have no value.
+  const point = table.variables.map((v) => [v.name, v.labels ? v.labels[v.which[i]] : String(v.number[i] ?? "")]).filter(([, text]) => text !== "");
   dialog.replaceChildren(
     html("div", { class: "bar between" }, html("h2", { id: "details-title" }, `Evaluation ${i + 1}`), html("button", { type: "button", onclick: () => dialog.close() }, "Close")),
     pairs(facts), html("h3", {}, "Point"), html("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Point" }, pairs(point)),

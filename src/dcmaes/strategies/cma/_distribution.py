@@ -144,6 +144,9 @@ class Residuals:
     is_foreign : bool array of shape (p,)
         Points that the distribution would hardly draw, and whose steps were shortened: starting points,
         results that come late, and points reflected at a bound away from a narrow valley.
+    active : array of shape (p, l) or None
+        1 for latents of sites that are active in the point, 0 for the others, whose residuals are 0; None if
+        all sites always are.
     """
 
     displacement: FloatArray
@@ -152,6 +155,7 @@ class Residuals:
     latent: FloatArray
     squared: FloatArray
     is_foreign: NDArray[np.bool_]
+    active: FloatArray | None = None
 
 
 def draw(distribution: Distribution, n_points: int, rng: np.random.Generator) -> FloatArray:
@@ -171,9 +175,15 @@ def measure(distribution: Distribution, x: FloatArray) -> Residuals:
     """Return the residuals of coded points, best first, shape (p, d)."""
     marginals, layout, copula = distribution.marginals, distribution.layout, distribution.copula
     displacement = layout.displacement(x, marginals.mean)
+    active = layout.active(x)
+    n = displacement.shape[1]
+    if active is not None:
+        displacement = displacement * active[:, :n]
     white = numeric_residuals(marginals.numeric, displacement)
     if copula is not None:
         white = white @ copula.whitener
+    if active is not None:
+        white = white * active[:, :n]
     squared = white * white
     longest = np.sqrt(white.shape[1]) + LONGEST_EXCESS
     length = np.sqrt(squared.sum(axis=1))
@@ -183,11 +193,16 @@ def measure(distribution: Distribution, x: FloatArray) -> Residuals:
         displacement, white = displacement * shrink, white * shrink
         squared = white * white
     chosen = one_hot(layout, x)
+    if active is not None:
+        # A choice that was not made leaves the probabilities as they are.
+        chosen = np.where(layout.made(active)[:, :, None], chosen, marginals.probabilities)
     if len(layout.category):
         white = np.concatenate([white, choice_residuals(marginals, chosen)], axis=1)
+        white = white if active is None else white * active
         squared = white * white
     latent = white if copula is None else white @ copula.root
-    return Residuals(displacement, chosen, white, latent, squared, is_foreign)
+    latent = latent if active is None else latent * active
+    return Residuals(displacement, chosen, white, latent, squared, is_foreign, active)
 
 
 def summarize(distribution: Distribution) -> Summary:

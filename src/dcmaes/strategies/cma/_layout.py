@@ -118,6 +118,17 @@ class Layout:
             step = np.where(self.is_periodic, step - np.rint(step), step)
         return step
 
+    def active(self, x: FloatArray) -> FloatArray | None:
+        """Return 1 for latents of active sites, else 0, shape (p, l); None if all sites always are active."""
+        if not self.sites.has_conditions:
+            return None
+        return self.sites.active(x)[:, self.site_of_latent].astype(np.float64)
+
+    def made(self, active: FloatArray) -> NDArray[np.bool_]:
+        """Return which choices were made, shape (p, b), from what `active` returns."""
+        first = len(self.numeric) + np.cumsum(self.n_choices) - self.n_choices
+        return active[:, first] > 0.0
+
     def points(self, coordinate: FloatArray, uniforms: FloatArray, choices: FloatArray) -> FloatArray:
         """Return coded points, shape (p, d).
 

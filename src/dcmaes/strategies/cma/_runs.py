@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
 from dcmaes.strategies._evaluations import Evaluations
@@ -38,8 +39,10 @@ def first_distribution(
         return distribution_around(layout, middle, step_size, population_size, is_full=is_full)
     x = start.x[start.order()[0]]
     mean = _towards_middle(layout, layout.sites.coordinate(x)[layout.numeric])
+    # An inactive site prefers no state.
+    choices = np.where(layout.sites.active(x), x, -1.0)[layout.category]
     return distribution_around(
-        layout, mean, START_SHARE * step_size, population_size, is_full=is_full, choices=x[layout.category]
+        layout, mean, START_SHARE * step_size, population_size, is_full=is_full, choices=choices
     )
 
 
@@ -61,7 +64,7 @@ def distribution_around(
     step_size : float
         Standard deviation of every numeric site.
     choices : array of shape (b,), optional
-        Preferred choices of the one-of-c sites; by default all are equal.
+        Preferred choices of the one-of-c sites, -1 for none; by default all are equal.
     """
     gap = layout.gap(mean)
     # Rounding alone gives a lattice step up to a quarter of a squared spacing: only the rest is added (K22).
@@ -69,7 +72,8 @@ def distribution_around(
     probabilities = layout.is_state / np.maximum(layout.n_choices, 1)[:, None]
     if choices is not None:
         preferred = choices[:, None] == np.arange(layout.is_state.shape[1])
-        probabilities = (1 - START_TRUST) * probabilities + START_TRUST * preferred
+        trust = np.where(choices >= 0, START_TRUST, 0.0)[:, None]
+        probabilities = (1 - trust) * probabilities + trust * preferred
     marginals = Marginals.within_limits(
         layout,
         mean=mean,
@@ -114,8 +118,9 @@ def convergence(state: CmaState) -> str | None:
     progress, marginals, layout = state.progress, state.distribution.marginals, state.distribution.layout
     if progress.n_free > MOST_FREE_GENERATIONS:
         return f"no new point was drawn in {progress.n_free} generations"
-    if progress.generation and not layout.is_lattice.all():
-        widest = float(marginals.numeric.deviation[~layout.is_lattice].max())
+    is_continuous = ~layout.is_lattice & _live(state.distribution)[layout.numeric]
+    if progress.generation and is_continuous.any():
+        widest = float(marginals.numeric.deviation[is_continuous].max())
         if widest < SMALLEST_DEVIATION:
             return f"the largest continuous deviation is {widest:.1e} of its range"
     # (K23): a run that has frozen on one discrete point has only its neighbours left to try; any other needs
@@ -129,14 +134,29 @@ def convergence(state: CmaState) -> str | None:
     return None
 
 
+def _live(distribution: Distribution) -> NDArray[np.bool_]:
+    """Tell which sites are active in the middle of the distribution, shape (d,): nothing hangs on others."""
+    layout, marginals = distribution.layout, distribution.marginals
+    if not layout.sites.has_conditions:
+        return np.ones(layout.sites.dimension, dtype=bool)
+    middle, choices = marginals.mean[None], np.empty((1, 0))
+    if len(layout.category):
+        choices = marginals.probabilities.argmax(axis=1)[None].astype(np.float64)
+    x = layout.points(middle, np.full_like(middle, 0.5), choices)
+    return layout.sites.active(x[0])
+
+
 def _is_frozen(distribution: Distribution) -> bool:
     marginals = distribution.marginals
+    layout, is_live = distribution.layout, _live(distribution)
     law = marginals.numeric
     # What is left of the spread without jumps is the rounding of the mean: f (1 - f) squared spacings.
     rounding = law.spread**2 - law.deviation**2
     is_still = law.is_rare & (rounding <= FROZEN_PROBABILITY * (1 - FROZEN_PROBABILITY) * law.gap**2)
     likeliest = marginals.probabilities.max(axis=1, initial=0.0)
-    return bool(is_still.all()) and bool((likeliest >= FROZEN_PROBABILITY).all())
+    is_still |= ~is_live[layout.numeric]
+    is_settled = (likeliest >= FROZEN_PROBABILITY) | ~is_live[layout.category]
+    return bool(is_still.all()) and bool(is_settled.all())
 
 
 def next_run(

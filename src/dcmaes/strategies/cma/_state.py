@@ -10,6 +10,9 @@ from dcmaes._validation import FloatArray
 from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
 from dcmaes.strategies.cma._distribution import Distribution
 
+# Guards a division: a site that is active in no point has no step.
+SMALLEST_SHARE = 1e-12
+
 
 @dataclass(frozen=True, eq=False)
 class Path:
@@ -18,11 +21,26 @@ class Path:
     vector: FloatArray
     variance: float
 
-    def advance(self, step: FloatArray, rate: float, effective_size: float, *, is_open: bool = True) -> Path:
-        """Return the path after one more normalized step (K11)."""
+    def advance(
+        self,
+        step: FloatArray,
+        rate: float,
+        effective_size: float,
+        *,
+        is_open: bool = True,
+        share: FloatArray | None = None,
+    ) -> Path:
+        """Return the path after one more normalized step (K11).
+
+        With a share of active points for each entry, time passes for it in proportion (K24).
+        """
         gain = rate * (2 - rate) if is_open else 0.0
-        vector = (1 - rate) * self.vector + np.sqrt(gain * effective_size) * step
-        return Path(vector, (1 - rate) ** 2 * self.variance + gain)
+        variance = (1 - rate) ** 2 * self.variance + gain
+        if share is None:
+            return Path((1 - rate) * self.vector + np.sqrt(gain * effective_size) * step, variance)
+        own = rate * share
+        own_gain = own * (2 - own) * is_open * effective_size / np.maximum(share, SMALLEST_SHARE)
+        return Path((1 - own) * self.vector + np.sqrt(own_gain) * step, variance)
 
     def in_units_of(self, deviation: FloatArray) -> Path:
         """Return the path measured in new units."""

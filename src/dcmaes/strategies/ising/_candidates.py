@@ -52,7 +52,7 @@ def promising_points(state: Posterior, n: int, rng: np.random.Generator, is_know
     """Return up to `n` new coded points that may be the best by the model of all orders, shape (m, d)."""
     model, sites = all_orders(state), state.sites
     best = state.memory.x[state.memory.order()[:N_BEST]]
-    anywhere = sites.uniform(rng.random((N_ANYWHERE, sites.dimension)))
+    anywhere = sites.canonical(sites.uniform(rng.random((N_ANYWHERE, sites.dimension))))
     points = np.concatenate([anywhere, _changed(state, np.repeat(best, N_CHILDREN, axis=0), rng)])
     for _ in range(N_ROUNDS):
         # Each of the points looked for has finalists of its own; their children are there for all.
@@ -88,5 +88,7 @@ def _changed(state: Posterior, x: FloatArray, rng: np.random.Generator) -> Float
     is_number = np.isin(np.arange(d), state.feature_map.numeric)
     near = sites.from_coordinate(np.where(is_number, u, sites.coordinate(x)), rng.random((n, d)))
     is_step = is_number & (rng.random((n, d)) > JUMP)
-    other = np.where(is_step, near, sites.uniform(rng.random((n, d))))
-    return np.where(rng.random((n, d)) < share, other, x)
+    v = rng.random((n, d))
+    other = np.where(is_step, near, sites.uniform(v))
+    changed = np.where(rng.random((n, d)) < share, other, x)
+    return sites.canonical(sites.awake(changed, x, v))

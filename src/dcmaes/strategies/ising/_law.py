@@ -18,7 +18,7 @@ def implied_law(state: Posterior) -> LatticeGaussian | None:
     """Return P(x) ~ exp(-e(x) / T) on the sites with more than one state, e the mean of the regression.
 
     None where that is no quadratic function on a lattice: with continuous or periodic variables, with choices
-    among three or more, with uneven steps; and before anything was learned.
+    among three or more, with uneven steps, with conditions; and before anything was learned.
     """
     feature_map = state.feature_map
     slopes = _slopes(feature_map)
@@ -50,6 +50,8 @@ def _slopes(feature_map: FeatureMap) -> FloatArray | None:
     """Return by how much each feature changes with its site's state, or None where it is no straight line."""
     sites, site = feature_map.sites, feature_map.site
     if len(site) == 0 or len(np.unique(site)) < len(site) or (sites.is_free & ~sites.is_lattice).any():
+        return None
+    if sites.has_conditions:  # an inactive site has no state
         return None
     if sites.periodic[feature_map.numeric].any():
         return None

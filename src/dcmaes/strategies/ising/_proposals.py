@@ -55,7 +55,7 @@ def propose(state: Posterior, n: int, rng: np.random.Generator, memory: Memory) 
     if n > 1 and has_all_orders(state):
         points = promising_points(state, n // 2, rng, is_known)
         chosen[n - len(points) :] = points
-    return _with_trend(_across_plateau(chosen, state, rng, is_known), state, is_known)
+    return sites.canonical(_with_trend(_across_plateau(chosen, state, rng, is_known), state, is_known))
 
 
 def _is_settled(state: Posterior, memory: Memory) -> IsKnown:
@@ -108,7 +108,8 @@ def _opening(state: Posterior, n: int, rng: np.random.Generator, is_known: IsKno
         return np.where(is_known(points)[:, None], sites.uniform(u), points)
     is_changed = rng.random(shape) < OPENING_SHARE
     is_changed[0] = False
-    return np.where(is_changed, sites.uniform(u), state.centre)
+    changed = np.where(is_changed, sites.uniform(u), state.centre)
+    return sites.canonical(sites.awake(changed, state.centre, u))
 
 
 def _unseen(visited: Visited, state: Posterior, rng: np.random.Generator, is_known: IsKnown) -> FloatArray:
@@ -138,6 +139,7 @@ def _unseen(visited: Visited, state: Posterior, rng: np.random.Generator, is_kno
                 chosen[chain] = x
         waiting = left
     for chain in waiting:
-        anywhere = state.sites.uniform(rng.random(d))
-        chosen[chain] = np.where(rng.random(d) < 2 / d, anywhere, state.centre)
+        u = rng.random(d)
+        changed = np.where(rng.random(d) < 2 / d, state.sites.uniform(u), state.centre)
+        chosen[chain] = state.sites.canonical(state.sites.awake(changed, state.centre, u))
     return chosen

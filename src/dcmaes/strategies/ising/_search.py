@@ -53,7 +53,8 @@ def search(
     energy is higher by `BARRIER_COST` times that.
     """
     n_chains, n_features = energy.field.shape
-    if n_features == energy.n_choices == len(np.unique(feature_map.site)):
+    has_conditions = feature_map.sites.has_conditions
+    if n_features == energy.n_choices == len(np.unique(feature_map.site)) and not has_conditions:
         return _search_bits(
             energy, barrier, n_steps=n_steps, most_changes=most_changes, tenure=tenure, rng=rng
         )
@@ -63,14 +64,31 @@ def search(
     gradient = np.array(energy.gradient(features), order="C")
     free_at = np.zeros((n_chains, feature_map.sites.dimension), dtype=np.int64)
     walkers = Walkers(features, gradient, energy.value(features), height, free_at)
+    if has_conditions:
+        _lay_to_rest(walkers, 0, energy, barrier, feature_map)
     trail = np.empty((n_steps + 1, n_chains, n_features))
     levels = np.empty((n_steps + 1, n_chains))
-    trail[0], levels[0] = features, walkers.level + cost(height)
+    trail[0], levels[0] = walkers.features, walkers.level + cost(walkers.height)
     waits = tenure + rng.integers(0, 3, size=(n_steps, n_chains))
     for number in range(n_steps):
         step(walkers, number, waits[number], energy, barrier, feature_map, box, most_changes)
+        if has_conditions:
+            _lay_to_rest(walkers, number + 1, energy, barrier, feature_map)
         trail[number + 1], levels[number + 1] = walkers.features, walkers.level + cost(walkers.height)
     return Visited(trail, levels)
+
+
+def _lay_to_rest(
+    at: Walkers, number: int, energy: Energy, barrier: Energy | None, feature_map: FeatureMap
+) -> None:
+    """Set features of inactive sites to zero, and keep these sites from moving in step `number`."""
+    is_active = feature_map.sites.active(feature_map.points(at.features))
+    at.free_at = np.where(is_active, at.free_at, number + 1)
+    features = at.features * is_active[:, feature_map.site]
+    if np.array_equal(features, at.features):
+        return
+    at.features, at.gradient = features, np.array(energy.gradient(features), order="C")
+    at.level, at.height = energy.value(features), _height(barrier, features)
 
 
 def _height(barrier: Energy | None, features: FloatArray) -> FloatArray:

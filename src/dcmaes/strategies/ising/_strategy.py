@@ -79,7 +79,7 @@ class IsingSearch:
         centre = start.x[start.order()[0]] if len(start) else sites.uniform(rng.random(sites.dimension))
         state = IsingState(
             sites=sites,
-            centre=centre,
+            centre=sites.canonical(centre),
             level=WORST,
             width=np.full(sites.dimension, FIRST_WIDTH),
             reach=max(
@@ -126,10 +126,11 @@ class IsingSearch:
         d = state.sites.dimension
         share = RESTART_SHARES[state.run % len(RESTART_SHARES)]
         best, level = best_of(state.given(memory))
-        anywhere = state.sites.uniform(rng.random(d))
+        u = rng.random(d)
+        changed = np.where(rng.random(d) < share, state.sites.uniform(u), best)
         return replace(
             state,
-            centre=np.where(rng.random(d) < share, anywhere, best),
+            centre=state.sites.canonical(state.sites.awake(changed, best, u)),
             level=level if share == 0 else WORST,
             width=np.full(d, FIRST_WIDTH),
             reach=max(SMALLEST_REACH, d / 4),

@@ -126,6 +126,9 @@ def _followed_width(state: Posterior, better: Evaluations, n_told: int) -> Float
     step = sites.coordinate(better.x) - sites.coordinate(state.centre)
     step = np.where(sites.periodic, step - np.rint(step), step)
     keep = WIDTH_KEEP**n_told
+    if sites.has_conditions:  # a site that is inactive here or there says nothing: it keeps its width
+        is_step = sites.active(better.x) & sites.active(state.centre)
+        step = np.where(is_step, step, state.width / WIDTH_FACTOR)
     typical = np.sqrt((step**2).mean(axis=0))
     followed: FloatArray = keep * state.width + (1 - keep) * WIDTH_FACTOR * typical
     return np.clip(followed, SMALLEST_WIDTH, LARGEST_WIDTH)

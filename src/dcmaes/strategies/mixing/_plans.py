@@ -82,6 +82,7 @@ class Climb:
         self._n_states: list[int] = sites.n_states.tolist()
         is_circle = sites.periodic | (sites.n_states == 2)
         self._is_circle: list[bool] = is_circle.tolist()
+        self._uniforms = _uniforms(sites, rng)
 
     def apply(self, x: FloatArray, step: int) -> FloatArray | None:
         """Return the solution with one site changed."""
@@ -91,11 +92,21 @@ class Climb:
             return None
         y = x.copy()
         y[site] = new
+        if self._sites.has_conditions:
+            # A change of a site that is inactive is none; a site that wakes up has to have some state.
+            y = self._sites.canonical(self._sites.awake(y, x, self._uniforms))
+            return None if (y == x).all() else y
         return y
 
     def find(self, x: FloatArray, y: FloatArray, done: Mask) -> int | None:
-        """Return the step that makes the one change between `x` and `y`."""
+        """Return the step that makes the one change between `x` and `y`, and what follows from it."""
         changed = np.flatnonzero(x != y)
+        if self._sites.has_conditions:
+            for step in np.flatnonzero(np.isin(self._site_of, changed) & ~done).tolist():
+                z = self.apply(x, step)
+                if z is not None and (z == y).all():
+                    return int(step)
+            return None
         if len(changed) != 1:
             return None
         site = int(changed[0])
@@ -128,17 +139,29 @@ class Climb:
 
 
 class Mix:
-    """For each cluster of the linkage tree, its values in another solution, drawn among those that differ."""
+    """For each cluster of the linkage tree, its values in another solution, drawn among those that differ.
 
-    def __init__(self, members: FloatArray, sets: list[IntArray], rng: np.random.Generator) -> None:
+    Inactive sites of a donor say nothing and are not copied. Sites that wake up in the solution have the
+    donor's states.
+    """
+
+    def __init__(
+        self, sites: Sites, members: FloatArray, sets: list[IntArray], rng: np.random.Generator
+    ) -> None:
+        self._sites = sites
         self._members = members
         self._sets = sets
         self._is_in = membership(sets, members.shape[1])
         self._uniforms: list[float] = rng.random(len(sets)).tolist()
+        self._spare = _uniforms(sites, rng)
         self.n_steps = len(sets)
 
     def apply(self, x: FloatArray, step: int) -> FloatArray | None:
         """Return the solution with a cluster copied from a member of the population."""
+        if self._sites.has_conditions:
+            mixed = self._mixed(x, self._is_in[step])
+            mixed = mixed[(mixed != x).any(axis=1)]
+            return mixed[int(self._uniforms[step] * len(mixed))] if len(mixed) else None
         sites = self._sets[step]
         parts = self._members[:, sites]
         donors = np.flatnonzero((parts != x[sites]).any(axis=1))
@@ -151,6 +174,8 @@ class Mix:
     def find(self, x: FloatArray, y: FloatArray, done: Mask) -> int | None:
         """Return the step that copies what differs between `x` and `y`."""
         is_outside = ~self._is_in[:, x != y]
+        if self._sites.has_conditions:  # sites outside of a cluster fall asleep or wake up with it
+            is_outside = is_outside[:, :0]
         for step in np.flatnonzero(~(is_outside.any(axis=1) | done)).tolist():
             copied = self.apply(x, step)
             if copied is not None and (copied == y).all():
@@ -164,6 +189,18 @@ class Mix:
     def repeats(self, step: int) -> bool:
         """Return False."""
         return False
+
+    def _mixed(self, x: FloatArray, is_in: Mask) -> FloatArray:
+        """Return the solution with a cluster copied from each member, shape (n, d)."""
+        is_asleep = ~self._sites.active(x)
+        own = np.where(is_asleep, self._sites.uniform(self._spare), x)
+        is_copied = (is_in | is_asleep) & self._sites.active(self._members)
+        return self._sites.canonical(np.where(is_copied, self._members, own))
+
+
+def _uniforms(sites: Sites, rng: np.random.Generator) -> FloatArray:
+    """Return random numbers for the states of sites that wake up, shape (d,); none where none can."""
+    return rng.random(sites.dimension) if sites.has_conditions else np.empty(0)
 
 
 def _single_changes(sites: Sites, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:

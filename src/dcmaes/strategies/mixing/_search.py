@@ -24,6 +24,7 @@ _MOST_OUT = 64
 
 def begin(sites: Sites, x: FloatArray, level: Rank, seed: int, memory: Memory) -> MixingState:
     """Return the state with nothing but a first solution."""
+    x = sites.canonical(x)
     state = MixingState(
         sites=sites,
         seed=seed,
@@ -190,7 +191,7 @@ class Walk:
         self.counter += 1
         if phase == BEGIN:
             rng = np.random.default_rng([seed, self.counter])
-            self.x, self.level = sites.uniform(rng.random(sites.dimension)), WORST
+            self.x, self.level = sites.canonical(sites.uniform(rng.random(sites.dimension))), WORST
         self.phase, self.has_improved, self.at = phase, False, 0
         self.plan = make_plan(sites, seed, self.counter, phase, self.pyramid)
         self.done = np.zeros(self.plan.n_steps, dtype=np.bool_)

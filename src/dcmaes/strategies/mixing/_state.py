@@ -111,4 +111,4 @@ def make_plan(sites: Sites, seed: int, counter: int, phase: int, pyramid: tuple[
     if phase == CLIMB:
         return Climb(sites, rng)
     floor = pyramid[phase]
-    return Mix(floor.x, floor.clusters, rng)
+    return Mix(sites, floor.x, floor.clusters, rng)

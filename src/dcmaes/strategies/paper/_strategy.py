@@ -108,6 +108,8 @@ class Paper:
                 'strategy "paper" handles binary, integer and ordinal variables only, '
                 f'but variable {i} is {kind}; use strategy "cma"'
             )
+        if sites.has_conditions:
+            raise ValueError('strategy "paper" handles no variables with conditions; use strategy "cma"')
         start, free = memory.starts, sites.n_states > 1
         trials = sites.n_states[free] - 1
         k = len(trials)
