@@ -252,11 +252,12 @@ def test_what_was_seen_is_never_sampled_independently(objective, n_jobs):
     assert len(names) <= independent.n_asked <= n_jobs * len(names)
 
 
-def test_the_best_branch_is_found():
-    study = optuna.create_study(sampler=DcmaesSampler(seed=0))
+@pytest.mark.parametrize("seed", range(3))
+def test_the_best_branch_is_found(seed):
+    study = optuna.create_study(sampler=DcmaesSampler(seed=seed))
     study.optimize(nested, n_trials=80)
-    assert study.best_value < 0.01
-    assert study.best_params["n"] == 0
+    assert study.best_value < 0.05  # outside of the best branch at least 1
+    assert sum("rate" in trial.params for trial in study.trials) > 40
 
 
 def test_a_loaded_study_goes_on_as_if_it_had_not_been_stopped(tmp_path):

@@ -68,9 +68,9 @@ class DcmaesSampler(BaseSampler):
     """Sample the parameters of an Optuna study with a strategy of this library.
 
     All parameters are sampled together, whatever their kind: integers and floats with steps or logarithmic,
-    and categorical ones. What is learned depends on the stored trials alone, in the order of their
-    completion: studies can be stopped and loaded, and shared by workers in threads, processes and machines.
-    Nothing but the trials themselves is stored.
+    and categorical ones; also those that are asked for only if others have certain values. What is learned
+    depends on the stored trials alone, in the order of their completion: studies can be stopped and loaded,
+    and shared by workers in threads, processes and machines. Nothing but the trials themselves is stored.
 
     Parameters
     ----------
@@ -78,13 +78,13 @@ class DcmaesSampler(BaseSampler):
         Seed of all randomness. A study with one worker that is stopped, loaded and continued with a sampler
         of the same seed gets the trials that it would have got without the stop.
     search_space : dict of str to distribution, optional
-        The parameters to sample together. By default those that all complete trials of the study have in
-        common, which leaves the trials before the first completion to the `independent_sampler`.
+        The parameters to sample together. By default all that some finished trial of the study had; the first
+        value of each is drawn uniformly, or by the `independent_sampler`, if there is one.
     strategy : str or strategy
         "auto", the name of another strategy, or an object that follows the strategy protocol.
     independent_sampler : BaseSampler, optional
-        What samples parameters that are not in the search space, as in conditional spaces; by default a
-        `TPESampler`.
+        What samples parameters that are not in the search space; by default a `TPESampler` if there is a
+        `search_space`.
     constraints_func : callable, optional
         Takes a finished trial and returns a sequence of numbers, of which positive ones are violations.
         Constraints that the objective sets by `Trial.set_constraint` are obeyed as well.
@@ -97,8 +97,7 @@ class DcmaesSampler(BaseSampler):
         Earlier studies of similar objectives: their best points are tried first (five in all) and the search
         starts around them. Their values are not used, so they need not be on the same scale.
     warn_independent_sampling : bool
-        Whether to warn, once for each parameter, when a parameter is sampled independently though trials are
-        complete.
+        Whether to warn, once for each parameter, when one is sampled independently that `search_space` lacks.
     budget : int
         The number of trials that the strategy should plan for.
 
@@ -147,7 +146,7 @@ class DcmaesSampler(BaseSampler):
         self._forget()
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        """Return the parameters to sample together: those given, or those of all complete trials."""
+        """Return the parameters to sample together: those given, or those of all finished trials."""
         with self._lock:
             found = self._read(study, trial).branches.distributions
         return {name: distribution for name, distribution in found.items() if not distribution.single()}
