@@ -1,5 +1,9 @@
 """Define-by-run studies: when each parameter is asked for is inferred from the trials, and made use of."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,6 +22,7 @@ from dcmaes.integrations.optuna import DcmaesSampler  # noqa: E402
 from dcmaes.integrations.optuna._branches import Allowed, Branches  # noqa: E402
 from dcmaes.integrations.optuna._parameters import ParameterSpace, nearest  # noqa: E402
 
+ROOT = Path(__file__).parents[2]
 KINDS = {
     "kind": CategoricalDistribution(["a", "b", "c"]),
     "flag": CategoricalDistribution([False, True]),
@@ -290,6 +295,23 @@ def test_conditions_are_learned_in_a_given_space_as_well():
     assert known.branches.conditions == {"x": {"kind": listed(0)}, "y": {"kind": listed(1)}}
 
 
+def test_what_was_not_explained_may_be_later():
+    rows = [{"kind": "a", "flag": True, "x": 0.5}, {"kind": "a"}]
+    assert conditions(seen(*rows)) == {}
+    rows.append({"kind": "a", "flag": False})
+    assert conditions(seen(*rows)) == {"x": {"flag": listed(1)}}
+
+
+def test_a_trial_with_a_value_outside_its_distribution_says_nothing():
+    trials = seen({"n": 2}, {"n": 5, "x": 0.5}, {"n": 7})
+    trials[2].params["n"] = 70
+    assert conditions(trials) == {"x": {"n": Allowed(None, 3.0)}}
+    # As in a given space that is smaller than the one that the objective asks for.
+    branches = Branches({"n": IntDistribution(1, 4), "x": KINDS["x"]})
+    branches.learn(seen({"n": 2}, {"n": 6}, {"n": 3, "x": 0.5}, {"n": 8, "x": 0.5}))
+    assert branches.conditions == {"x": {"n": Allowed(None, 3.0)}}
+
+
 def test_trials_whose_branch_nothing_explains_are_learned_from():
     def objective(trial):
         a, b = trial.suggest_int("a", 0, 9), trial.suggest_int("b", 0, 9)
@@ -301,3 +323,40 @@ def test_trials_whose_branch_nothing_explains_are_learned_from():
     # At the last trial 59 were finished.
     assert known.follower.current(seed=0).n_evaluations == 59
     assert study.best_value == 0
+
+
+WORKER = """
+import sys
+import optuna
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
+from tests.integrations.test_optuna_branches import OnlyUnseen, prunable
+from dcmaes.integrations.optuna import DcmaesSampler
+
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+sampler = DcmaesSampler(seed=int(sys.argv[2]), independent_sampler=OnlyUnseen(seed=0))
+storage = JournalStorage(JournalFileBackend(sys.argv[1]))
+optuna.load_study(study_name="s", storage=storage, sampler=sampler).optimize(prunable, n_trials=25)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seeds", [("1", "1"), ("1", "2")])
+def test_processes_share_a_study_with_branches(tmp_path, seeds):
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+
+    path = str(tmp_path / "journal")
+    storage = JournalStorage(JournalFileBackend(path))
+    study = optuna.create_study(study_name="s", storage=storage, sampler=DcmaesSampler(seed=0))
+    command = [sys.executable, "-c", WORKER, path]
+    workers = [
+        subprocess.Popen([*command, seed], stderr=subprocess.PIPE, text=True, cwd=ROOT) for seed in seeds
+    ]
+    for worker in workers:
+        _, errors = worker.communicate(timeout=120)
+        assert worker.returncode == 0, errors
+    study.optimize(prunable, n_trials=1)
+    (view,) = study.sampler._studies.values()
+    assert view.follower.current(seed=0).n_evaluations == 50
+    assert "kind" in view.branches.conditions["depth"]

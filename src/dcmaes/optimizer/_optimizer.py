@@ -123,7 +123,7 @@ class Optimizer:
         self._callbacks = check_callables("callbacks", callbacks, "take the optimizer")
         self._own_time = 0.0
         self._is_broken = False
-        self._is_driven = False
+        self._is_looping = False
         self._log = RunLog()
         made = make_strategy(strategy), Constraints(constraints, space, on_error == "raise"), x0
         self._store = None if store is None else RunStore(check_path("store", store))
@@ -132,7 +132,7 @@ class Optimizer:
             return
         try:
             self._run = Run(space, self._store.first_settings(settings, seed is not None), *made)
-            self._store.attach(self._run, settings)
+            self._store.begin(self._run, settings)
         except BaseException:
             self._store.journal.close()
             raise
@@ -279,7 +279,7 @@ class Optimizer:
                 run.relimit({"budget": budget})
             other = copy.copy(self)
             other._run, other._store, other._callbacks, other._log = run, None, (), RunLog()
-            other._lock, other._is_driven = threading.RLock(), False
+            other._lock, other._is_looping = threading.RLock(), False
             return other
 
     def should_stop(self) -> StopReason | None:
@@ -440,7 +440,7 @@ class Optimizer:
         has every event from before, is where it goes on.
         """
         # The loop holds interrupts back by itself, once for the whole run.
-        with nullcontext() if self._is_driven else interrupted_afterwards():
+        with nullcontext() if self._is_looping else interrupted_afterwards():
             begun = time.perf_counter()
             self._is_broken = True  # until the change is whole
             yield

@@ -62,7 +62,7 @@ class RunStore:
             seed = given.seed if is_seed_given else reader.identity()["seed"]
             return replace(given, seed=seed, **reader.sittings()[0].limits)
 
-    def attach(self, run: Run, given: Settings) -> None:
+    def begin(self, run: Run, given: Settings) -> None:
         """Begin the store of a new run, or bring a fresh one to where the stored one was."""
         limits = {name: getattr(given, name) for name in LIMITS}
         if self.journal.is_new:

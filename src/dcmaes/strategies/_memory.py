@@ -349,9 +349,9 @@ class Memory:
         (0, 2)
         """
         other = copy.copy(self)
-        own = ("_rows", "_records", "_reasons", "_first", "_latest", "_out", "_n_out", "_draws", "excluded")
-        for name in own:
-            setattr(other, name, copy.copy(getattr(self, name)))
+        for name, value in vars(self).items():
+            if isinstance(value, (bytearray, dict, list)):
+                setattr(other, name, value.copy())
         return other
 
     def _recall(self, most: int) -> Evaluations:

@@ -83,6 +83,7 @@ class Branches:
         self.conditions: dict[str, When] = {}
         self._unexplained: set[str] = set()
         self._seen: list[_Seen] = []
+        self._patterns: set[frozenset[str]] = set()
 
     def learn(self, finished: Iterable[FrozenTrial]) -> None:
         """Take in trials; what is inferred changes only with one that it does not explain."""
@@ -90,9 +91,15 @@ class Branches:
             if trial.state not in (TrialState.COMPLETE, TrialState.PRUNED):
                 continue
             has_grown = not self._is_given and self._add(trial.distributions)
-            seen = _Seen(self._values(trial), trial.state == TrialState.COMPLETE)
+            values = self._values(trial.params)
+            if values is None:
+                continue
+            seen = _Seen(values, trial.state == TrialState.COMPLETE)
+            # What was not explained may be so by parameters that appear together for the first time.
+            is_new = bool(self._unexplained) and frozenset(values) not in self._patterns
             self._seen.append(seen)
-            if has_grown or not self._explains(seen):
+            self._patterns.add(frozenset(values))
+            if has_grown or is_new or not self._explains(seen):
                 self._infer()
 
     def _add(self, distributions: Mapping[str, BaseDistribution]) -> bool:
@@ -102,9 +109,19 @@ class Branches:
         self.distributions.update(grown)
         return is_new
 
-    def _values(self, trial: FrozenTrial) -> dict[str, float]:
-        known = {name: one for name, one in trial.distributions.items() if name in self.distributions}
-        return {name: one.to_internal_repr(trial.params[name]) for name, one in known.items()}
+    def _values(self, params: Mapping[str, Any]) -> dict[str, float] | None:
+        """Return parameters in internal representation, or None if one is outside of its distribution."""
+        try:
+            found = {
+                name: self.distributions[name].to_internal_repr(value)
+                for name, value in params.items()
+                if name in self.distributions
+            }
+        except ValueError:
+            return None
+        ends = {name: _ends(self.distributions[name]) for name in found}
+        is_inside = all(ends[name][0] <= value <= ends[name][1] for name, value in found.items())
+        return found if is_inside else None
 
     def _explains(self, seen: _Seen) -> bool:
         active = self._active(seen.values)
@@ -131,13 +148,13 @@ class Branches:
         found: dict[frozenset[int], When | None] = {}
         for name, having in present.items():
             lacking = {i for i, s in enumerate(self._seen) if s.is_complete and name not in s.values}
-            if not lacking or not having:
+            if not lacking:
                 continue
             # A parameter that depends on another is there in fewer trials: so there are no circles.
             parents = [p for p, one in self.distributions.items() if present[p] > having and not one.single()]
             key = frozenset(having)
             if key not in found:
-                found[key] = self._explanation(name, parents, sorted(having), lacking)
+                found[key] = self._explanation(name, parents, sorted(having), lacking) if having else None
             if (when := found[key]) is None:
                 self._unexplained.add(name)
             else:
@@ -196,6 +213,13 @@ def _allowed(distribution: BaseDistribution, with_it: set[float], without: set[f
         return Allowed(frozenset(map(float, values)) - without)
     low = number.low if below is None else below + 1
     return Allowed(None, low, None if above is None else above - 1)
+
+
+def _ends(distribution: BaseDistribution) -> tuple[float, float]:
+    if isinstance(distribution, CategoricalDistribution):
+        return 0, len(distribution.choices) - 1
+    number: Any = distribution
+    return number.low, number.high
 
 
 def _kind(distribution: BaseDistribution) -> int:

@@ -32,7 +32,7 @@ _N_WARM = 5
 _N_KEPT = 8
 
 
-class _Known:
+class _StudyView:
     """What is known of one study; all of it can be had again from the storage."""
 
     def __init__(self, storage: Any, given: Mapping[str, BaseDistribution] | None) -> None:
@@ -159,11 +159,11 @@ class DcmaesSampler(BaseSampler):
         if not search_space:
             return {}
         with self._lock:
-            known = self._read(study, trial)
-            follower = self._follow(study, known, search_space)
-            if known.n_complete < self._n_startup_trials:
+            view = self._read(study, trial)
+            follower = self._follow(study, view, search_space)
+            if view.n_complete < self._n_startup_trials:
                 return follower.draw(trial.number, self._draw_seed)
-            return follower.propose(trial.number, known.running, self._draw_seed)
+            return follower.propose(trial.number, view.running, self._draw_seed)
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -219,33 +219,33 @@ class DcmaesSampler(BaseSampler):
 
     def _forget(self) -> None:
         self._lock = threading.RLock()
-        self._studies: OrderedDict[tuple[Any, ...], _Known] = OrderedDict()
+        self._studies: OrderedDict[tuple[Any, ...], _StudyView] = OrderedDict()
 
-    def _read(self, study: Study, trial: FrozenTrial) -> _Known:
+    def _read(self, study: Study, trial: FrozenTrial) -> _StudyView:
         """Return what is known of the study, brought up to date once for each trial."""
         # Hyperband shows a sampler one bracket of the trials at a time.
         key = (id(study._storage), study._study_id, getattr(study, "_bracket_id", None))
-        known = self._studies.pop(key, None) or _Known(study._storage, self._search_space)
-        self._studies[key] = known
+        view = self._studies.pop(key, None) or _StudyView(study._storage, self._search_space)
+        self._studies[key] = view
         if len(self._studies) > _N_KEPT:
             self._studies.popitem(last=False)
-        if known.trial_number != trial.number:
-            known.read(study.get_trials(deepcopy=False))
-            known.trial_number = trial.number
-        return known
+        if view.trial_number != trial.number:
+            view.read(study.get_trials(deepcopy=False))
+            view.trial_number = trial.number
+        return view
 
-    def _follow(self, study: Study, known: _Known, search_space: dict[str, BaseDistribution]) -> Follower:
+    def _follow(self, study: Study, view: _StudyView, search_space: dict[str, BaseDistribution]) -> Follower:
         """Return the optimizer in this search space after all finished trials."""
-        followed = (search_space, known.branches.conditions)
-        if known.follower is None or known.followed != followed:
+        followed = (search_space, view.branches.conditions)
+        if view.follower is None or view.followed != followed:
             space, is_maximized = ParameterSpace(*followed), _is_maximized(study)
             seed = zlib.crc32(study.study_name.encode()) if self._seed is None else self._seed
             make = partial(self._make, seed=seed, direction="maximize" if is_maximized else "minimize")
             read = partial(outcome, is_maximized=is_maximized, considers_pruned=self._considers_pruned)
-            known.followed = (dict(search_space), dict(known.branches.conditions))
-            known.follower = Follower(space, _start(self._warm_start, space), make, read, known.handed_out)
-        known.follower.learn(known.finished)
-        return known.follower
+            view.followed = (dict(search_space), dict(view.branches.conditions))
+            view.follower = Follower(space, _start(self._warm_start, space), make, read, view.handed_out)
+        view.follower.learn(view.finished)
+        return view.follower
 
     def _make(self, space: ParameterSpace, x0: Any, seed: int, direction: str) -> Optimizer:
         return Optimizer(
