@@ -80,12 +80,10 @@ class Follower:
 
     def propose(self, number: int, running: Iterable[FrozenTrial], seed: Sequence[int]) -> dict[str, Any]:
         """Return the parameters for the trial of that number."""
-        if self._batch is None:
-            self._batch = _asked(self.optimizer.fork(self._seed(seed), budget=_UNLIMITED))
         out = self._out(number, running)
-        taken = [*out, *map(self._point, self._rest)]
-        fresh = [point for point in self._in_turn(number, self._batch) if point not in taken]
-        if not fresh:  # several workers are faster than a portion
+        taken = [self._point(trial) for trial in self._rest]
+        fresh = [] if out else [point for point in self._whole_batch(number, seed) if point not in taken]
+        if not fresh:  # there are other workers, which the next points should take into account
             optimizer = self.current(self._seed([*seed, len(self._rest)]))
             for point in out:
                 optimizer.attach(point)
@@ -104,6 +102,12 @@ class Follower:
     def _seed(self, seed: Sequence[int]) -> int:
         sequence = np.random.SeedSequence([*seed, self._n_told])
         return int(sequence.generate_state(1, np.uint64)[0])
+
+    def _whole_batch(self, number: int, seed: Sequence[int]) -> list[Mapping[str, Any]]:
+        """Return the points that were drawn after the last portion, those for the number first."""
+        if self._batch is None:
+            self._batch = _asked(self.optimizer.fork(self._seed(seed), budget=_UNLIMITED))
+        return self._in_turn(number, self._batch)
 
     def _in_turn(self, number: int, batch: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """Return a batch from the place of a trial on: workers that draw at one moment take other points."""
