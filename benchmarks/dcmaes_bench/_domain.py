@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,8 @@ class Domain:
         Bounds, both included; a category's are 0 and its number of choices minus 1.
     log : ndarray of bool, shape (d,)
         Which numeric variables are better seen on a log scale.
+    when : tuple of d mappings, or empty
+        With which values of which variables, all before it, each one counts; empty if all always do.
 
     Examples
     --------
@@ -40,19 +42,23 @@ class Domain:
     low: FloatArray
     high: FloatArray
     log: NDArray[np.bool_]
+    when: tuple[Mapping[int, Sequence[float]], ...] = ()
 
     @classmethod
     def of(cls, problem: Problem) -> Domain:
         """Return the domain of a positional problem."""
         if problem.is_named:
             raise TypeError(f"benchmarks need positional variables; {problem.name} has named ones")
-        rows = [_bounds(spec) for spec in problem.variables]
+        specs: Sequence[Any] = tuple(problem.variables)
+        rows = [_bounds(spec) for spec in specs]
         types: tuple[type, ...] = (np.int8, np.float64, np.float64, np.bool_)
         columns = zip(zip(*rows, strict=True), types, strict=True)
         arrays: list[NDArray[Any]] = [np.array(column, kind) for column, kind in columns]
         for array in arrays:
             array.flags.writeable = False
-        return cls(*arrays)
+        kind, low, high, log = arrays
+        when = tuple(dict(spec.get("when", {})) for spec in specs)
+        return cls(kind, low, high, log, when if any(when) else ())
 
     @property
     def dimension(self) -> int:
@@ -68,6 +74,11 @@ class Domain:
     def n_states(self) -> NDArray[np.int64]:
         """Number of states of each discrete variable; 0 for continuous ones."""
         return np.where(self.is_discrete, self.high - self.low + 1, 0).astype(np.int64)
+
+    def counts(self, x: Sequence[float] | FloatArray, i: int) -> bool:
+        """Whether variable i counts at a point, of which only what comes before it need be known."""
+        conditions = self.when[i].items() if self.when else ()
+        return all(x[parent] in states and self.counts(x, parent) for parent, states in conditions)
 
     def contains(self, x: Sequence[float] | NDArray[Any]) -> bool:
         """Whether x is a point of the domain."""

@@ -23,7 +23,7 @@ class Optimizer:
     `run(domain, evaluate, budget, seed)` calls ``evaluate(x)`` until it raises `RunEnded`; if it returns
     before, it is called again with another seed. `kinds` says which variables it takes ("i" integers, "c"
     categories, "f" floats), `package` what must be installed, `max_states` and `uniform_states` what it asks
-    of discrete variables.
+    of discrete variables, and `needs_conditions` that it is only for domains where variables may not count.
     """
 
     name: str
@@ -32,6 +32,7 @@ class Optimizer:
     package: str | None = None
     max_states: int | None = None
     uniform_states: bool = False
+    needs_conditions: bool = False
 
     @property
     def is_installed(self) -> bool:
@@ -41,6 +42,8 @@ class Optimizer:
     def accepts(self, domain: Domain) -> bool:
         """Whether it can search this domain."""
         if not {_LETTERS[int(kind)] for kind in domain.kind} <= set(self.kinds):
+            return False
+        if self.needs_conditions and not domain.when:
             return False
         n_states = domain.n_states[domain.is_discrete]
         if self.max_states is not None and bool((n_states > self.max_states).any()):
@@ -55,6 +58,7 @@ def optimizer(
     package: str | None = None,
     max_states: int | None = None,
     uniform_states: bool = False,
+    needs_conditions: bool = False,
 ) -> Callable[[Run], Run]:
     """Register ``run(domain, evaluate, budget, seed)`` under a name.
 
@@ -74,7 +78,7 @@ def optimizer(
     def register(run: Run) -> Run:
         if name in _TABLE:
             raise ValueError(f"an optimizer named {name!r} is registered already")
-        _TABLE[name] = Optimizer(name, run, kinds, package, max_states, uniform_states)
+        _TABLE[name] = Optimizer(name, run, kinds, package, max_states, uniform_states, needs_conditions)
         return run
 
     return register

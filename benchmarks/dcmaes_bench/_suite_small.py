@@ -9,6 +9,7 @@ from typing import Any
 
 from dcmaes import problems
 from dcmaes.problems import Problem
+from dcmaes_bench import _conditional_problems as conditional
 from dcmaes_bench import _small_problems as small
 from dcmaes_bench import _suite_hpo as hpo
 from dcmaes_bench._rows import Row
@@ -18,7 +19,7 @@ BUDGET = 200
 HELD_OUT = frozenset(
     {
         *("kernel ridge diabetes", "speed reducer", "coil spring, violations told", "server settings"),
-        *("solver choice", "inventory", "3sat n=43", "chosen functions 3x5x4"),
+        *("solver choice", "inventory", "3sat n=43", "chosen functions 3x5x4", "nested branches"),
     }
 )
 # Room around the bounds of the designs, as a share of their ranges.
@@ -38,6 +39,9 @@ def rows(name: str) -> list[Row]:
         "staffing": small.staffing,
         "mixed ackley 50+3": problems.mixed_ackley,
         "heat exchanger": partial(design, small.positional_exchanger, margin=0.0),
+        "estimators digits": conditional.estimators,
+        "phased solver": conditional.phased_solver,
+        "nested branches": conditional.nested_branches,
         "pest control n=25": partial(masked, problems.pest_control),
         "contamination n=21": partial(masked, problems.contamination_control),
     }
@@ -56,7 +60,7 @@ def rows(name: str) -> list[Row]:
         made[label] = partial(design, factory, margin=MARGIN)
         if label in ("pressure vessel", "coil spring"):
             made[f"{label}, violations told"] = partial(design, factory, margin=MARGIN, is_told=True)
-    quick = ("compiled loop", "pressure vessel, violations told")
+    quick = ("compiled loop", "pressure vessel, violations told", "phased solver")
     return [Row(name, label, make, BUDGET, is_quick=label in quick) for label, make in made.items()]
 
 

@@ -1,5 +1,9 @@
 """The examples run as a user would run them, without a warning, and do what they say."""
 
+import csv
+import io
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -109,3 +113,23 @@ def test_every_example_of_the_gallery_is_run_and_has_its_picture_and_output():
         assert f"`examples/{name}.py` is the whole script" in gallery
         for ending in ("png", "txt"):
             assert (EXAMPLES.parent / "docs" / "gallery" / f"{name}.{ending}").is_file()
+
+
+def test_subcommands_are_tuned_with_their_own_options(tmp_path):
+    shutil.copytree(EXAMPLES / "tune-subcommands", tmp_path, dirs_exist_ok=True)
+    programs = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    arguments = {"cwd": tmp_path, "env": {**os.environ, **programs}, "capture_output": True, "text": True}
+
+    def dcmaes(*command):
+        return subprocess.run([sys.executable, "-m", "dcmaes", *command], check=True, **arguments).stdout
+
+    dcmaes("minimize", "tune.toml", "--quiet")
+    found = json.loads(dcmaes("best", "tune.db"))
+    greedy = subprocess.run([sys.executable, "tour.py", "greedy"], check=True, **arguments).stdout
+    assert found["value"] < 0.92 * number_after("length", greedy)
+    options = {"anneal": {"heat", "cooling", "moves", "reheat"}, "climb": {"kick"}}
+    point = found["point"]
+    assert set(point) - {"every"} == {"method", *options[point["method"]]}
+    rows = list(csv.DictReader(io.StringIO(dcmaes("export", "tune.db", "--csv", "-"))))
+    assert {row["status"] for row in rows} == {"ok"}
+    assert all((row["kick"] != "") == (row["method"] == "climb") for row in rows)

@@ -25,7 +25,14 @@ from threadpoolctl import threadpool_limits
 import dcmaes as dc
 from dcmaes.store import _run_store
 
-SPACE = dc.Space({"n": dc.Integer(-40, 40), "m": dc.Integer(-40, 40), "c": dc.Categorical(["a", "b", "c"])})
+SPACE = dc.Space(
+    {
+        "n": dc.Integer(-40, 40),
+        "m": dc.Integer(-40, 40),
+        "c": dc.Categorical(["a", "b", "c"]),
+        "k": dc.Integer(0, 9, when={"c": "b"}),
+    }
+)
 BUDGETS = {"serial": 600, "rounds": 400, "async": 300}
 SECONDS = 0.002
 # How many interrupts of which kind, and how long after each other in seconds; no interrupt is SIGKILL.
@@ -40,7 +47,7 @@ class Objective:
 
     def __call__(self, point):
         time.sleep(SECONDS)
-        value = (point["n"] - 7) ** 2 + abs(point["m"]) + 10 * (point["c"] != "b")
+        value = (point["n"] - 7) ** 2 + abs(point["m"]) + 10 * (point["c"] != "b") + point.get("k", 0)
         with open(self.log, "a") as file:
             file.write(f"{json.dumps(point)}\n")
         if point["n"] % 11 == 0:

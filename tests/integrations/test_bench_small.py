@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import dcmaes
 from dcmaes import problems
-from dcmaes_bench import Domain, Row, suite
+from dcmaes_bench import Domain, Row, optimizers, suite
 from dcmaes_bench._peers import _dcmaes
 from dcmaes_bench._recorder import Recorder, RunEnded
 from dcmaes_bench._small_problems import disguised
@@ -81,3 +82,63 @@ def test_the_adapter_tells_violations_where_there_are_some(is_told, monkeypatch)
     with pytest.raises(RunEnded):
         _dcmaes.search(recorder.domain, recorder, 40, 0, strategy="random")
     assert {isinstance(value, dcmaes.Outcome) for value in outcomes} == {is_told}
+
+
+CONDITIONAL = [row for row in suite("small") if Domain.of(row.problem(0)).when]
+
+
+def test_some_rows_have_conditions():
+    assert {row.label for row in CONDITIONAL} == {"estimators digits", "phased solver", "nested branches"}
+
+
+@pytest.mark.parametrize("row", CONDITIONAL, ids=lambda row: row.label)
+def test_what_does_not_count_changes_nothing(row: Row):
+    problem, rng = row.problem(3), np.random.default_rng(0)
+    domain = Domain.of(problem)
+    n_idle = 0
+    for _ in range(6):
+        x, other = domain.sample(rng), domain.sample(rng)
+        counts = [domain.counts(x, i) for i in range(domain.dimension)]
+        n_idle += counts.count(False)
+        assert problem(x) == problem(np.where(counts, x, other))
+    assert n_idle > 12
+
+
+@pytest.mark.parametrize("row", CONDITIONAL[1:], ids=lambda row: row.label)
+def test_optima_of_conditional_rows_can_be_reached(row: Row):
+    problem = row.problem(1)
+    recorder = Recorder(problem, 3000)
+    with pytest.raises(RunEnded):
+        _dcmaes.search(recorder.domain, recorder, 3000, 0, strategy="auto")
+    assert recorder.best < 1e-2
+
+
+@pytest.mark.parametrize("name", ["dcmaes auto", "dcmaes auto, flat", "optuna TPE group", "random"])
+def test_conditional_rows_can_be_run(name):
+    chosen = optimizers()[name]
+    (row,) = (row for row in CONDITIONAL if row.label == "phased solver")
+    if not chosen.is_installed:
+        pytest.skip(f"{name} needs the package {chosen.package}")
+    assert chosen.accepts(Domain.of(row.problem(0)))
+    assert chosen.accepts(Domain.of(problems.onemax(4))) == (name in ("dcmaes auto", "random"))
+    recorder = Recorder(row.problem(0), 40)
+    with contextlib.suppress(RunEnded):
+        chosen.run(recorder.domain, recorder, 40, 1)
+    assert recorder.n_evaluations == 40
+
+
+def test_the_library_is_told_of_conditions_unless_it_is_to_be_flat(monkeypatch):
+    seen = []
+    monkeypatch.setattr(dcmaes, "Optimizer", lambda space, **_: seen.append(space) or _Over())
+    domain = Domain.of(CONDITIONAL[-1].problem(0))
+    for is_flat in (False, True):
+        _dcmaes.search(domain, lambda x: 0.0, 1, 0, strategy="auto", is_flat=is_flat)
+    assert [space.sites.has_conditions for space in seen] == [True, False]
+    assert seen[0].variables[5].when == {"x1": 0}
+
+
+class _Over:
+    """An optimizer that has stopped."""
+
+    def should_stop(self):
+        return True

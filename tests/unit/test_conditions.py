@@ -146,6 +146,20 @@ class TestSize:
             chain[f"v{i}"] = dc.Binary(when={f"v{i - 1}": True})
         assert dc.Space(chain).size == 61
 
+    def test_a_long_row_of_variables_with_two_parents_each(self):
+        n = 120
+        flags = {f"f{i}": dc.Binary() for i in range(n)}
+        pairs = {f"c{i}": dc.Integer(1, 3, when={f"f{i}": True, f"f{i + 1}": True}) for i in range(n - 1)}
+        off, on = 1, 1  # points of the first flags, by the last of them
+        for _ in range(n - 1):
+            off, on = off + on, off + 3 * on
+        assert dc.Space({**flags, **pairs}).size == off + on
+
+    def test_many_parents_of_one_variable(self):
+        flags = {f"f{i}": dc.Binary() for i in range(90)}
+        last = dc.Integer(1, 3, when=dict.fromkeys(flags, True))
+        assert dc.Space({**flags, "last": last}).size == 2**90 + 2
+
     def test_intervals_are_infinite(self):
         assert estimators().size == math.inf
         assert dc.Space({"on": dc.Binary(), "x": dc.Float(0, 1, when={"on": True})}).size == math.inf
@@ -206,6 +220,7 @@ class TestRefused:
             ("kernel", TypeError, "when must be a dict"),
             ({1: 2}, TypeError, "names of variables as keys, got 1"),
             ({"k": []}, ValueError, "at least one entry"),
+            ({f"k{i}": 1 for i in range(101)}, ValueError, "at most 100 variables, got 101"),
             ({"k": {}}, ValueError, "must have 'low' or 'high'"),
             ({"k": {"min": 1}}, ValueError, "must have 'low' or 'high' or both, got {'min': 1}"),
             ({"k": {"low": "x"}}, TypeError, "'k': low must be a number, got 'x'"),

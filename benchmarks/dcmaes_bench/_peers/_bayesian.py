@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -46,6 +46,7 @@ def smac3(domain: Domain, evaluate: Evaluate, budget: int, seed: int) -> None:
     smac, space = import_module("smac"), import_module("ConfigSpace")
     settings = space.ConfigurationSpace(seed=seed)
     settings.add([_smac_variable(space, domain, i) for i in range(domain.dimension)])
+    settings.add([_smac_condition(space, settings, i, when) for i, when in enumerate(domain.when) if when])
     trial_value = import_module("smac.runhistory.dataclasses").TrialValue
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
@@ -57,8 +58,17 @@ def smac3(domain: Domain, evaluate: Evaluate, budget: int, seed: int) -> None:
         )
         for _ in range(budget):
             asked = search.ask()
-            x = [float(asked.config[f"x{i}"]) for i in range(domain.dimension)]
+            found = dict(asked.config)
+            x = [float(found.get(f"x{i}", low)) for i, low in enumerate(domain.low)]
             search.tell(asked, trial_value(cost=evaluate(domain.nearest(np.array(x)))), save=False)
+
+
+def _smac_condition(space: Any, settings: Any, i: int, when: Mapping[int, Sequence[float]]) -> Any:
+    child = settings[f"x{i}"]
+    parts = [
+        space.InCondition(child, settings[f"x{parent}"], list(states)) for parent, states in when.items()
+    ]
+    return parts[0] if len(parts) == 1 else space.AndConjunction(*parts)
 
 
 def _smac_variable(space: Any, domain: Domain, i: int) -> Any:

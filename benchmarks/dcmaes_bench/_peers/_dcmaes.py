@@ -14,19 +14,24 @@ from dcmaes_bench._recorder import Evaluate, Recorder
 from dcmaes_bench._registry import optimizer
 
 
-def search(domain: Domain, evaluate: Evaluate, budget: int, seed: int, *, strategy: str) -> None:
-    """Ask and tell until the evaluations are used up."""
+def search(
+    domain: Domain, evaluate: Evaluate, budget: int, seed: int, *, strategy: str, is_flat: bool = False
+) -> None:
+    """Ask and tell until the evaluations are used up; `is_flat` keeps conditions from the library."""
     from dcmaes import Optimizer, Outcome, Space
 
-    has_categories = bool((domain.kind == CATEGORY).any())
+    has_names = bool((domain.kind == CATEGORY).any()) or bool(domain.when)
     specs = [_spec(domain, i) for i in range(domain.dimension)]
+    if domain.when and not is_flat:
+        for spec, when in zip(specs, domain.when, strict=True):
+            spec["when"] = {f"x{parent}": list(states) for parent, states in when.items()}
     space = Space.from_dict(
-        {f"x{i}": spec for i, spec in enumerate(specs)} if has_categories else {"array": specs}
+        {f"x{i}": spec for i, spec in enumerate(specs)} if has_names else {"array": specs}
     )
     run = Optimizer(space, budget=budget, seed=seed, strategy=strategy)
     while run.should_stop() is None:
         trials = run.ask()
-        points = [_vector(trial.point) for trial in trials]
+        points = [_vector(domain, trial.point) for trial in trials]
         if isinstance(evaluate, Recorder) and evaluate.problem.outcome is not None:
             run.tell(trials, [Outcome(*evaluate.outcome(x)) for x in points])
         else:
@@ -44,10 +49,14 @@ def _spec(domain: Domain, i: int) -> dict[str, Any]:
     return {"type": "integer", "low": int(low), "high": int(high), "log": bool(domain.log[i])}
 
 
-def _vector(point: Any) -> FloatArray:
-    return np.asarray(list(point.values()) if isinstance(point, Mapping) else point, dtype=np.float64)
+def _vector(domain: Domain, point: Any) -> FloatArray:
+    """Return a point as a vector; what does not count is at its lower bound."""
+    if not isinstance(point, Mapping):
+        return np.asarray(point, dtype=np.float64)
+    return np.array([point.get(f"x{i}", low) for i, low in enumerate(domain.low)], dtype=np.float64)
 
 
+optimizer("dcmaes auto, flat", needs_conditions=True)(partial(search, strategy="auto", is_flat=True))
 _KINDS = {"paper": "i"}  # Algorithm 1 as printed knows no categories and no continuous variables
 for _strategy in strategy_names():
     if _strategy != "random":  # it is in the table already

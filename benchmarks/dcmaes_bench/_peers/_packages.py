@@ -23,14 +23,29 @@ def optuna_tpe(domain: Domain, evaluate: Evaluate, budget: int, seed: int) -> No
         optuna_study(domain, evaluate, sampler)
 
 
-def optuna_study(domain: Domain, evaluate: Evaluate, sampler: Any) -> None:
-    """Ask and tell a study with one of Optuna's samplers until the run ends."""
+@optimizer("optuna TPE group", package="optuna", needs_conditions=True)
+def optuna_tpe_group(domain: Domain, evaluate: Evaluate, budget: int, seed: int) -> None:
+    """The same with `group=True`, which is for variables that only some trials have."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sampler = import_module("optuna").samplers.TPESampler(seed=seed, multivariate=True, group=True)
+        optuna_study(domain, evaluate, sampler, is_flat=False)
+
+
+def optuna_study(domain: Domain, evaluate: Evaluate, sampler: Any, *, is_flat: bool = True) -> None:
+    """Ask and tell a study with one of Optuna's samplers until the run ends.
+
+    Unless it is flat, trials suggest only what counts.
+    """
     optuna = import_module("optuna")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(sampler=sampler)
     while True:
         trial = study.ask()
-        study.tell(trial, evaluate([_suggest(trial, domain, i) for i in range(domain.dimension)]))
+        x: list[float] = []
+        for i, low in enumerate(domain.low):
+            x.append(_suggest(trial, domain, i) if is_flat or domain.counts(x, i) else float(low))
+        study.tell(trial, evaluate(x))
 
 
 def _suggest(trial: Any, domain: Domain, i: int) -> float:

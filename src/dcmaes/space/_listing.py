@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -128,7 +129,7 @@ class Listing:
     def _node(self, group: _Waiting) -> _Node:
         key = frozenset(group.items())
         if key not in self._known:
-            site = next(site for site, tests in group.items() if not tests)
+            site = self._pivot(group)
             asked = sorted({n for tests in group.values() for n in tests if self._tests[n].parent == site})
             branches = tuple(
                 _Branch(runs, self._nodes(self._decided(group, site, asked, answers)))
@@ -136,6 +137,14 @@ class Listing:
             )
             self._known[key] = _Node(site, branches, sum(branch.size for branch in branches))
         return self._known[key]
+
+    def _pivot(self, group: _Waiting) -> int:
+        """Return the active site on which most others wait; of several the middle one, which splits them."""
+        n_asking = Counter(self._tests[number].parent for tests in group.values() for number in tests)
+        active = [site for site, tests in group.items() if not tests]
+        most = max(n_asking[site] for site in active)
+        central = [site for site in active if n_asking[site] == most]
+        return central[len(central) // 2]
 
     def _answers(self, site: int, asked: list[int]) -> dict[tuple[bool, ...], tuple[tuple[int, int], ...]]:
         """Return the runs of states of a site by the answers that they give to tests."""

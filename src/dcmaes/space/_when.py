@@ -11,6 +11,8 @@ from dcmaes._validation import check_number, shown
 from dcmaes.space._identity import identity_key, plain_key
 
 _ENDS = ("low", "high")
+# A condition on more variables than this is a mistake.
+_MOST_NAMES = 100
 _FORMS = "a value, a list of values, or a range such as {'low': 1, 'high': 5}"
 
 
@@ -56,6 +58,8 @@ class When(Mapping[str, Any]):
         if not isinstance(conditions, Mapping):
             wanted = f"{owner}: when must be a dict from the name of a variable to {_FORMS}"
             raise TypeError(f"{wanted}; got {shown(conditions)}")
+        if len(conditions) > _MOST_NAMES:
+            raise ValueError(f"{owner}: when may name at most {_MOST_NAMES} variables, got {len(conditions)}")
         self._allowed: dict[str, tuple[Any, ...] | Between] = {}
         for name, allowed in conditions.items():
             if not isinstance(name, str):

@@ -91,6 +91,9 @@ class Strategy(Protocol[State]):
     dataclass that each update replaces. Evaluations are in the memory, which belongs to the run: a strategy
     reads it, and keeps none of them in its state. Randomness comes from the generator passed in, so that the
     same seed and the same results told in the same order give the same points, bit for bit.
+
+    In spaces with conditions, inactive sites of the points told are at rest (`Sites.canonical`), and those of
+    the points sampled do not matter.
     """
 
     @property

@@ -156,6 +156,18 @@ class StrategyConformance:
                 state = state if fresh is None else fresh
         self._check_alive(strategy, space, state, memory)
 
+    def test_inactive_sites_make_no_difference(self, strategy: Strategy[Any], space: Space) -> None:
+        """Whatever states inactive sites of the points told have, the same is learned."""
+        sites, rng = space.sites, np.random.default_rng(6)
+        told = _random_told(space, 3 * strategy.batch_size(_start(strategy, space)[0]), seed=6)
+        other = np.where(sites.active(told.x), told.x, sites.uniform(rng.random(told.x.shape)))
+        learned = []
+        for x in (told.x, other):
+            state, memory = _start(strategy, space)
+            state = strategy.update(state, memory.tell(dataclasses.replace(told, x=x)), memory)
+            learned.append(_plain(strategy.state_to_dict(state)))
+        assert learned[0] == learned[1]
+
     @pytest.mark.parametrize("with_values", [True, False])
     def test_starting_points(self, strategy: Strategy[Any], space: Space, with_values: bool) -> None:
         """Starting points may come with values, without, or be infeasible."""
