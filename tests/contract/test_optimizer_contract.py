@@ -37,7 +37,7 @@ def test_public_names_of_an_optimizer():
     public = {name for name in vars(dcmaes.Optimizer) if not name.startswith("_")}
     assert public == {
         *("space", "budget", "n_evaluations", "pending", "best", "history"),
-        *("ask", "tell", "should_stop", "result", "save", "load", "close"),
+        *("ask", "tell", "attach", "fork", "should_stop", "result", "save", "load", "close"),
     }
 
 

@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_table_of_own_times_is_the_measured_one():
-    measured = (ROOT / "benchmarks" / "results" / "optuna_own_time.txt").read_text()
+@pytest.mark.parametrize("name", ["optuna_own_time", "optuna_branches"])
+def test_the_tables_are_the_measured_ones(name):
+    measured = (ROOT / "benchmarks" / "results" / f"{name}.txt").read_text()
     assert f"\n\n{measured}" in (ROOT / "docs" / "guides" / "optuna.md").read_text()
 
 

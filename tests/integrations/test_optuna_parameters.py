@@ -21,10 +21,11 @@ from dcmaes.space import LATTICE  # noqa: E402
 )
 def test_steps_are_lattices_with_exactly_their_values(distribution, values):
     space = ParameterSpace({"p": distribution})
-    assert space.sites.kind.tolist() == [LATTICE]
-    assert space.size == len(values)
-    assert [space.decode([state])["p"] for state in range(len(values))] == values
-    assert [space.encode({"p": value}).tolist() for value in values] == [[i] for i in range(len(values))]
+    assert space.space.sites.kind.tolist() == [LATTICE]
+    assert space.space.size == len(values)
+    points = space.space.decode_many([[state] for state in range(len(values))])
+    assert [space.params(point)["p"] for point in points] == values
+    assert [space.point({"p": value}) for value in values] == points
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,6 @@ def test_steps_are_lattices_with_exactly_their_values(distribution, values):
 def test_what_floating_point_does_not_resolve_stays_in_its_range(distribution):
     space = ParameterSpace({"p": distribution})
     for value in (distribution.low, distribution.high):
-        found = space.decode(space.encode({"p": value}))["p"]
+        found = space.params(space.point({"p": value}))["p"]
         assert distribution.low <= found <= distribution.high
         assert found == pytest.approx(value)

@@ -200,18 +200,20 @@ def test_failures_before_all_parameters_are_suggested_do_not_stop_the_search():
     assert study.best_value == 0
 
 
-def test_conditional_parameters_go_to_the_independent_sampler_with_a_warning():
+def test_parameters_outside_a_given_space_go_to_the_independent_sampler_with_a_warning():
     def objective(trial):
-        kind = trial.suggest_categorical("kind", ["x", "y"])
-        return trial.suggest_float("x", 0, 1) if kind == "x" else trial.suggest_float("y", 0, 1)
+        return trial.suggest_int("a", 0, 9) + trial.suggest_float("x", 0, 1) + trial.suggest_float("y", 0, 1)
 
-    study = optuna.create_study(sampler=DcmaesSampler(seed=0))
+    def study(**arguments):
+        return optuna.create_study(
+            sampler=DcmaesSampler(seed=0, search_space={"a": IntDistribution(0, 9)}, **arguments)
+        )
+
     with pytest.warns(UserWarning, match="sampled independently by TPESampler") as caught:
-        study.optimize(objective, n_trials=20)
+        study().optimize(objective, n_trials=10)
     named = [str(warning.message).split("'")[1] for warning in caught]
     assert sorted(named) == ["x", "y"]  # once each
-    quiet = optuna.create_study(sampler=DcmaesSampler(seed=0, warn_independent_sampling=False))
-    quiet.optimize(objective, n_trials=20)
+    study(warn_independent_sampling=False).optimize(objective, n_trials=10)
 
 
 def test_hyperband_shows_one_bracket_at_a_time():
@@ -230,7 +232,7 @@ def test_hyperband_shows_one_bracket_at_a_time():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         study.optimize(objective, n_trials=60)
-    assert len(study.sampler._memories) == 3
+    assert len(study.sampler._studies) == 3
     assert study.best_value == 0
 
 

@@ -38,23 +38,18 @@ def told(value=None, state=TrialState.COMPLETE, after=0, **kwargs):
     return trial
 
 
-def learned(study):
-    """Return the state of the strategy of the sampler of a study, as plain data."""
-    sampler = study.sampler
-    trial = study.ask()
+def follower_of(study):
+    """Return what follows a study for its sampler, brought up to date."""
+    sampler, trial = study.sampler, study.ask()
     space = sampler.infer_relative_search_space(study, trial)
     sampler.sample_relative(study, trial, space)
-    (memory,) = sampler._memories.values()
-    replay = memory.replays[-1][1]
-    return sampler._strategy.state_to_dict(replay.state), replay.n_learned
+    (known,) = sampler._studies.values()
+    return known.follower
 
 
-def same(first, second):
-    if isinstance(first, dict):
-        return first.keys() == second.keys() and all(same(first[key], second[key]) for key in first)
-    if isinstance(first, (list, tuple)):
-        return len(first) == len(second) and all(map(same, first, second))
-    return np.array_equal(first, second, equal_nan=True) if isinstance(first, np.ndarray) else first == second
+def observed(study):
+    history = follower_of(study).current(seed=0).history
+    return [(record.value, record.violation) for record in history]
 
 
 def some_trials(n, seed=0):
@@ -67,47 +62,35 @@ def some_trials(n, seed=0):
     ]
 
 
-def test_the_state_depends_on_the_order_of_completion_and_not_on_that_of_reading():
+def test_what_is_learned_depends_on_the_order_of_completion_and_not_on_that_of_reading():
     trials = some_trials(100)
     straight = optuna.create_study(sampler=DcmaesSampler(seed=0))
     straight.add_trials(trials)
-    expected, n_learned = learned(straight)
-    assert n_learned > 80
+    expected = follower_of(straight)
     # Most trials turn up in blocks, some of them late, one of them after everything else.
     late = optuna.create_study(sampler=DcmaesSampler(seed=0))
     for block in (range(30, 60), range(60, 95), range(3, 30), range(95, 100), range(1, 3), range(1)):
         late.add_trials([trials[i] for i in block])
-        learned(late)
-    state, n_late = learned(late)
-    assert n_late == n_learned
-    assert same(state, expected)
+        found = follower_of(late)
+    found, expected = found.optimizer, expected.optimizer
+    assert [record.point for record in found.history] == [record.point for record in expected.history]
+    assert len(found.history) == 100
+    asked, wanted = ([trial.point for trial in one.fork(seed=1).ask(8)] for one in (found, expected))
+    assert asked == wanted
 
 
 def test_what_was_read_is_not_read_again():
     study = optuna.create_study(sampler=DcmaesSampler(seed=0))
     study.add_trials(some_trials(300))
-    learned(study)
-    (memory,) = study.sampler._memories.values()
-    replay = memory.replays[-1][1]
-    read = []
-    replay._read, original = (
-        lambda position, trial: (read.append(position), original(position, trial)),
-        replay._read,
-    )
+    first = follower_of(study).optimizer
     study.add_trials(
         [
             told(1.0, after=1000 + i, params=t.params, distributions=t.distributions)
-            for i, t in enumerate(some_trials(5))
+            for i, t in enumerate(some_trials(4))
         ]
     )
-    learned(study)
-    assert read == [300, 301, 302, 303, 304]
-
-
-def observed(study):
-    learned(study)
-    (memory,) = study.sampler._memories.values()
-    return [(row.value, row.violation) for row in memory.replays[-1][1]._rows]
+    assert follower_of(study).optimizer is first
+    assert first.n_evaluations == 304
 
 
 def test_pruned_trials_are_worth_what_they_reported_last():
@@ -141,11 +124,11 @@ def test_infinite_values_rank_last_or_first():
             for i, value in enumerate([1.0, -math.inf, math.inf])
         ]
     )
-    (one, worst, best) = observed(study)
-    assert one == (-1.0, 0.0)
+    one, worst, best = observed(study)
+    assert one == (1.0, 0.0)
     assert math.isnan(worst[0])
     assert worst[1] == math.inf
-    assert best == (-1e300, 0.0)
+    assert best == (1e300, 0.0)
 
 
 def test_values_outside_their_distribution_are_not_learned_from():
@@ -206,15 +189,25 @@ def test_a_constraints_func_that_returns_nan_is_refused():
         study.optimize(squares, n_trials=1)
 
 
-def test_a_space_that_shrinks_keeps_what_is_left():
-    def objective(trial, high):
-        return trial.suggest_int("a", 0, 9) + trial.suggest_int("b", 0, high)
+def test_a_range_that_changes_is_learned_whole_and_obeyed():
+    class OnlyNew(optuna.samplers.RandomSampler):
+        def sample_independent(self, study, trial, param_name, param_distribution):
+            assert trial.number == 0
+            return super().sample_independent(study, trial, param_name, param_distribution)
 
-    study = optuna.create_study(sampler=DcmaesSampler(seed=0, warn_independent_sampling=False))
+    def objective(trial, high):
+        return trial.suggest_int("a", 0, 9) + abs(trial.suggest_int("b", 0, high, step=3) - 3)
+
+    study = optuna.create_study(sampler=DcmaesSampler(seed=0, independent_sampler=OnlyNew(seed=0)))
     study.optimize(lambda trial: objective(trial, 9), n_trials=10)
-    study.optimize(lambda trial: objective(trial, 5), n_trials=10)
-    assert list(study.sampler.infer_relative_search_space(study, study.trials[-1])) == ["a"]
-    assert len(observed(study)) == 20
+    study.optimize(lambda trial: objective(trial, 6), n_trials=10)
+    study.optimize(lambda trial: objective(trial, 21), n_trials=10)
+    assert study.sampler.infer_relative_search_space(study, study.trials[-1]) == {
+        "a": IntDistribution(0, 9),
+        "b": IntDistribution(0, 21, step=3),
+    }
+    assert len(observed(study)) == 30
+    assert all(trial.params["b"] in (0, 3, 6) for trial in study.trials[10:20])
 
 
 def test_trials_with_other_parameters_are_passed_over_in_a_given_space():
@@ -257,3 +250,17 @@ def test_earlier_studies_give_the_first_points():
     cold = optuna.create_study(sampler=DcmaesSampler(seed=1, search_space=space))
     cold.optimize(lambda trial: objective(trial, 710), n_trials=60)
     assert study.trials[0].value < np.median([trial.value for trial in cold.trials])
+
+
+def test_a_search_that_has_converged_for_good_begins_anew_with_what_is_known():
+    from dcmaes.strategies import IsingSearch
+
+    def objective(trial):
+        return abs(trial.suggest_int("a", 0, 1000) - 70) + abs(trial.suggest_int("b", 0, 1000) - 70)
+
+    study = optuna.create_study(sampler=DcmaesSampler(seed=0, strategy=IsingSearch(max_restarts=0)))
+    study.optimize(objective, n_trials=120)
+    optimizer = follower_of(study).optimizer
+    assert optimizer.n_evaluations < len(optimizer.history) == 120
+    # Of uniform points, one in a hundred is so near.
+    assert np.mean([trial.value < 100 for trial in study.trials[-20:-1]]) > 0.2

@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from typing import Any
 
 from dcmaes._validation import check_path
-from dcmaes.optimizer._loop import Effort, drive
+from dcmaes.optimizer._loop import Execution, optimize
 from dcmaes.optimizer._measurement import Objective
 from dcmaes.optimizer._optimizer import Callback, Optimizer
 from dcmaes.run._constraints import Constraint
@@ -130,7 +130,7 @@ def minimize(
     >>> result.x, result.fun
     ({'n': 0, 'act': 'gelu'}, 0.0)
     """
-    effort = Effort(executor, workers, batch_size, evaluation_timeout, progress)
+    execution = Execution(executor, workers, batch_size, evaluation_timeout, progress)
     optimizer = Optimizer(
         space,
         budget=budget,
@@ -147,7 +147,7 @@ def minimize(
         callbacks=callbacks,
         store=store,
     )
-    return drive(optimizer, objective, effort)
+    return optimize(optimizer, objective, execution)
 
 
 def maximize(
@@ -181,7 +181,7 @@ def maximize(
     >>> dc.maximize(sum, dc.Space.binary(4), budget=16, seed=0).fun
     4.0
     """
-    effort = Effort(executor, workers, batch_size, evaluation_timeout, progress)
+    execution = Execution(executor, workers, batch_size, evaluation_timeout, progress)
     optimizer = Optimizer(
         space,
         budget=budget,
@@ -198,7 +198,7 @@ def maximize(
         callbacks=callbacks,
         store=store,
     )
-    return drive(optimizer, objective, effort)
+    return optimize(optimizer, objective, execution)
 
 
 def resume(
@@ -274,7 +274,7 @@ def resume(
     >>> dc.resume(path, sum, budget=40).nfev
     40
     """
-    effort = Effort(executor, workers, batch_size, evaluation_timeout, progress)
+    execution = Execution(executor, workers, batch_size, evaluation_timeout, progress)
     limits = {
         "budget": budget,
         "time_limit": time_limit,
@@ -286,4 +286,4 @@ def resume(
     with Reader.opened(path) as reader:
         arguments = arguments_of(reader, space, strategy, limits, constraints is not None)
     optimizer = Optimizer(constraints=constraints, callbacks=callbacks, store=path, **arguments)
-    return drive(optimizer, objective, effort)
+    return optimize(optimizer, objective, execution)

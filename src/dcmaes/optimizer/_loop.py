@@ -47,7 +47,7 @@ class EvaluationError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Effort:
+class Execution:
     """How to evaluate: where, how many at once, in rounds or not, and how long at most (see `minimize`)."""
 
     executor: Executor | Callable[[], Executor] | None = None
@@ -87,20 +87,20 @@ class Effort:
         return WorkersEvaluator(objective, self.workers or 1, *common)
 
 
-def drive(optimizer: Optimizer, objective: Objective, effort: Effort) -> Result:
+def optimize(optimizer: Optimizer, objective: Objective, execution: Execution) -> Result:
     """Run the loop to its end, whatever ends it, close the store and return the result."""
     run = optimizer._run
-    with optimizer, show_progress(optimizer, effort.progress) as observer, Interrupts() as interrupts:
+    with optimizer, show_progress(optimizer, execution.progress) as observer, Interrupts() as interrupts:
         if not callable(objective):
             raise TypeError(f"objective must be callable with a point, got {shown(objective)}")
-        evaluator = observer.evaluator = effort.make_evaluator(optimizer, objective, interrupts)
-        is_hasty = optimizer._is_driven = True
+        evaluator = observer.evaluator = execution.make_evaluator(optimizer, objective, interrupts)
+        is_hasty = optimizer._is_looping = True
         try:
             try:
-                _evaluate_or_stop(optimizer, evaluator, effort.batch_size, interrupts)
+                _evaluate_or_stop(optimizer, evaluator, execution.batch_size, interrupts)
                 is_hasty = False
             finally:
-                optimizer._is_driven = False
+                optimizer._is_looping = False
                 evaluator.close(is_hasty)
             optimizer.close()
         except Exception as error:

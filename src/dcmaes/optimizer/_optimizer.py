@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
 import time
@@ -122,7 +123,7 @@ class Optimizer:
         self._callbacks = check_callables("callbacks", callbacks, "take the optimizer")
         self._own_time = 0.0
         self._is_broken = False
-        self._is_driven = False
+        self._is_looping = False
         self._log = RunLog()
         made = make_strategy(strategy), Constraints(constraints, space, on_error == "raise"), x0
         self._store = None if store is None else RunStore(check_path("store", store))
@@ -131,7 +132,7 @@ class Optimizer:
             return
         try:
             self._run = Run(space, self._store.first_settings(settings, seed is not None), *made)
-            self._store.attach(self._run, settings)
+            self._store.begin(self._run, settings)
         except BaseException:
             self._store.journal.close()
             raise
@@ -214,6 +215,72 @@ class Optimizer:
         with self._lock:
             self._check_whole()
             self._record(self._run.match(trials, values, seconds))
+
+    def attach(self, point: Any) -> Trial:
+        """Return a trial of a point of your own, pending like one that `ask` returned until it is told.
+
+        So the optimizer learns what was evaluated without being asked for, and leaves alone what others are
+        evaluating. It counts towards the budget, but is not refused when that is used up.
+
+        Parameters
+        ----------
+        point : dict or array of shape (d,)
+            A point of the space that satisfies the constraints.
+
+        Raises
+        ------
+        ValueError
+            For any other point; nothing has changed then.
+
+        Examples
+        --------
+        >>> import dcmaes as dc
+        >>> opt = dc.Optimizer(dc.Space.integers(2, 0, 9), budget=20, seed=0)
+        >>> trial = opt.attach([3, 4])
+        >>> opt.tell(trial, 7.0)
+        >>> opt.best.point
+        array([3, 4])
+        """
+        with self._lock:
+            self._check_whole()
+            candidate = self._run.check_point(point)
+            with self._changing():
+                trial = self._run.attach(candidate)
+                if self._store is not None:
+                    self._write_ask(None, [trial], is_repeatable=False)
+            return trial
+
+    def fork(self, seed: int | None = None, *, budget: int | None = None) -> Optimizer:
+        """Return an optimizer that is where this one is, and goes its own way without changing this one.
+
+        It has the same trials pending and the same constraints, and neither a store nor callbacks. So one can
+        look ahead: which points would be asked for, and which after some more results.
+
+        Parameters
+        ----------
+        seed : int or None
+            Seed of its randomness from here on. None draws one.
+        budget : int or None
+            A new limit; None leaves the budget as it is.
+
+        Examples
+        --------
+        >>> import dcmaes as dc
+        >>> opt = dc.Optimizer(dc.Space.integers(2, 0, 9), budget=20, seed=0)
+        >>> ahead = opt.fork(seed=1)
+        >>> ahead.tell(ahead.ask(3), [1.0, 2.0, 3.0])
+        >>> ahead.n_evaluations, opt.n_evaluations, opt.pending
+        (3, 0, ())
+        """
+        with self._lock:
+            self._check_whole()
+            run = self._run.copy(choose_seed(seed))
+            if budget is not None:
+                run.relimit({"budget": budget})
+            other = copy.copy(self)
+            other._run, other._store, other._callbacks, other._log = run, None, (), RunLog()
+            other._lock, other._is_looping = threading.RLock(), False
+            return other
 
     def should_stop(self) -> StopReason | None:
         """Return why the run is over, or None while it is not. Pending trials may be told afterwards."""
@@ -357,10 +424,10 @@ class Optimizer:
             self._is_broken = False
             raise
 
-    def _write_ask(self, n: int | None, trials: list[Trial]) -> None:
+    def _write_ask(self, n: int | None, trials: list[Trial], is_repeatable: bool = True) -> None:
         """Write what was asked for; a run that cannot is ahead of its store and must not go on."""
         try:
-            self._store.write_ask(self._run, n, trials, self._own_time)  # type: ignore[union-attr]
+            self._store.write_ask(self._run, n, trials, self._own_time, is_repeatable)  # type: ignore[union-attr]
         except StoreError as error:
             self._run.halt(StopReason.ERROR.stop(why=str(error)), error)
             raise
@@ -373,7 +440,7 @@ class Optimizer:
         has every event from before, is where it goes on.
         """
         # The loop holds interrupts back by itself, once for the whole run.
-        with nullcontext() if self._is_driven else interrupted_afterwards():
+        with nullcontext() if self._is_looping else interrupted_afterwards():
             begun = time.perf_counter()
             self._is_broken = True  # until the change is whole
             yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections import deque
@@ -69,10 +70,12 @@ class Run:
         self.memory.starts = self._admit(x0)
         rng = np.random.default_rng(settings.seed)
         self.search = Search(strategy, self.memory, settings.budget, rng)
-        self.proposer = Proposer(
-            space, self.search, self.memory, constraints, skips_known=settings.duplicates == "cache"
-        )
+        self.proposer = self._new_proposer()
         self._check_best()
+
+    def _new_proposer(self) -> Proposer:
+        skips_known = self.settings.duplicates == "cache"
+        return Proposer(self.space, self.search, self.memory, self.constraints, skips_known)
 
     @property
     def elapsed(self) -> float:
@@ -102,12 +105,34 @@ class Run:
         if n_missing > 0:
             try:
                 found = self.proposer.propose(n_missing, 1 if n is None else n_missing, self._is_late)
-                trials += [self._hand_out(candidate) for candidate in found]
+                trials += [self.attach(candidate) for candidate in found]
             except ConstraintError as error:
                 self.halt(StopReason.ERROR.stop(why=str(error)), error)
         if self.search.converged is not None or not self.outstanding:
             self._give_up()
         return trials
+
+    def check_point(self, point: Any) -> Candidate:
+        """Return a point of the user as what can be attached, or raise before anything has changed."""
+        x = self.space.encode(point)
+        (row,) = self.memory.codec.rows(x[np.newaxis])
+        candidate = Candidate(row, self.memory.codec.key(row), self.space.decode(x))
+        violation = self.constraints.violation(candidate.point)
+        if violation > 0.0:
+            raise ValueError(f"the point {shown(point)} violates the constraints by {violation:.6g}")
+        return candidate
+
+    def copy(self, seed: int) -> Run:
+        """Return a run that is where this one is, and goes on by itself with new random numbers."""
+        other = copy.copy(self)
+        other.settings = replace(self.settings, seed=seed)
+        other.constraints = copy.copy(self.constraints)
+        other.memory, other.repeats = self.memory.copy(), copy.deepcopy(self.repeats)
+        other.outstanding, other.queue = dict(self.outstanding), deque(self.queue)
+        other.search = self.search.copy(other.memory, np.random.default_rng(seed))
+        other.proposer = other._new_proposer()
+        other.proposer.reserve = list(self.proposer.reserve)
+        return other
 
     def match(self, trials: Trial | Sequence[Trial], values: Any, seconds: Any) -> dict[int, Reading]:
         """Return what is told of each trial, by its id, or raise before anything has changed."""
@@ -265,7 +290,7 @@ class Run:
             candidate = self.queue.popleft()
             is_known = self.memory.find_key(candidate.key) is not None or self.memory.is_out(candidate.key)
             if not (is_known and self.settings.duplicates == "cache"):
-                trials.append(self._hand_out(candidate))
+                trials.append(self.attach(candidate))
         return trials
 
     def _ask_again(self, n: int) -> list[Trial]:
@@ -281,13 +306,14 @@ class Run:
             self.n_again += 1
             point = self.space.decode(self.memory.x(index))
             candidate = Candidate(self.memory.row(index), self._key(index), point)
-            trials.append(self._hand_out(candidate, is_again=True))
+            trials.append(self.attach(candidate, is_again=True))
         return trials
 
     def _key(self, index: int) -> bytes:
         return self.memory.codec.key(self.memory.row(index))
 
-    def _hand_out(self, candidate: Candidate, is_again: bool = False) -> Trial:
+    def attach(self, candidate: Candidate, is_again: bool = False) -> Trial:
+        """Hand out a point as a new trial."""
         trial = Trial(self.next_id, freeze(candidate.point))
         self.next_id += 1
         restart = self.search.n_restarts

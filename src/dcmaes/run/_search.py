@@ -5,6 +5,7 @@ Strategies compute with one BLAS thread; the objective, constraints and callback
 
 from __future__ import annotations
 
+import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,6 +102,12 @@ class Search:
         else:
             self.state = fresh
             self.n_restarts += 1
+
+    def copy(self, memory: Memory, rng: np.random.Generator) -> Search:
+        """Return the same search, which goes on with a copy of the memory and a generator of its own."""
+        other = copy.copy(self)
+        other.memory, other.rng, other._untold = memory, rng, list(self._untold)
+        return other
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data and arrays."""

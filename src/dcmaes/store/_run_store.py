@@ -62,7 +62,7 @@ class RunStore:
             seed = given.seed if is_seed_given else reader.identity()["seed"]
             return replace(given, seed=seed, **reader.sittings()[0].limits)
 
-    def attach(self, run: Run, given: Settings) -> None:
+    def begin(self, run: Run, given: Settings) -> None:
         """Begin the store of a new run, or bring a fresh one to where the stored one was."""
         limits = {name: getattr(given, name) for name in LIMITS}
         if self.journal.is_new:
@@ -80,13 +80,18 @@ class RunStore:
         has_changed = limits != reader.sittings()[-1].limits or not is_same
         self.journal.begin({}, limits, versions(), take_snapshot(run) if has_changed else None)
 
-    def write_ask(self, run: Run, n: int | None, trials: Sequence[Trial], own_time: float) -> None:
-        """Write what was asked for; now and then, or when the clock or user code cut it short, a snapshot."""
+    def write_ask(
+        self, run: Run, n: int | None, trials: Sequence[Trial], own_time: float, is_repeatable: bool
+    ) -> None:
+        """Write what was asked for; now and then, or when asking again would not give it, a snapshot.
+
+        That is so when the clock or user code cut it short, or if the user chose the points.
+        """
         now = time.time()
         rows = [_trial_row(run.outstanding[trial.id], now) for trial in trials]
         work = own_time - self._work_at_snapshot
         is_due = work > max(_SNAPSHOT_SECONDS, _SNAPSHOT_SHARE * self._snapshot_cost)
-        if not (is_due or run.is_over()):
+        if is_repeatable and not (is_due or run.is_over()):
             self.journal.write_ask(n, rows)
             return
         begun = time.perf_counter()

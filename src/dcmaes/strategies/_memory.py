@@ -184,8 +184,9 @@ class Memory:
 
     @property
     def n_known(self) -> int:
-        """How many different points are evaluated, excluded or pending, if none is handed out twice."""
-        return len(self._first) + len(self.excluded) + len(self._n_out)
+        """How many different points are evaluated, excluded or pending."""
+        n_new = sum(key not in self._first for key in self._n_out)
+        return len(self._first) + len(self.excluded) + n_new
 
     @property
     def pending(self) -> FloatArray:
@@ -363,9 +364,9 @@ class Memory:
         (0, 2)
         """
         other = copy.copy(self)
-        own = ("_rows", "_records", "_reasons", "_first", "_latest", "_out", "_n_out", "_draws", "excluded")
-        for name in own:
-            setattr(other, name, copy.copy(getattr(self, name)))
+        for name, value in vars(self).items():
+            if isinstance(value, (bytearray, dict, list)):
+                setattr(other, name, value.copy())
         return other
 
     def _recall(self, most: int) -> Evaluations:

@@ -8,6 +8,8 @@ import warnings
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
@@ -16,36 +18,59 @@ from optuna.samplers import BaseSampler, TPESampler
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from dcmaes._validation import FloatArray, check_integer
-from dcmaes.integrations.optuna._parameters import ParameterSpace
-from dcmaes.integrations.optuna._replay import Replay
-from dcmaes.integrations.optuna._trials import CONSTRAINTS_KEY, Ledger, violation
+from dcmaes._validation import check_integer
+from dcmaes.integrations.optuna._branches import Branches
+from dcmaes.integrations.optuna._follower import Follower
+from dcmaes.integrations.optuna._parameters import ParameterSpace, nearest
+from dcmaes.integrations.optuna._trials import CONSTRAINTS_KEY, finished, outcome, violation
+from dcmaes.optimizer import Optimizer
 from dcmaes.strategies import Strategy, make_strategy
 
 # The best so many points of earlier studies are tried first.
 _N_WARM = 5
-# Studies, and search spaces of one study, for which what was learned is kept in memory.
-_N_REMEMBERED = 8
+# Studies for which what was learned is kept.
+_N_KEPT = 8
 
 
-class _Memory:
-    """What was learned from one study; all of it can be had again from the storage."""
+class _StudyView:
+    """What is known of one study; all of it can be had again from the storage."""
 
-    def __init__(self, storage: Any) -> None:
-        # Keeps the storage alive, so that its identity in the key of this memory stays unique.
+    def __init__(self, storage: Any, given: Mapping[str, BaseDistribution] | None) -> None:
+        # Keeps the storage alive, so that its identity in the key of this object stays unique.
         self.storage = storage
-        self.ledger = Ledger()
         self.trial_number = -1
-        self.replays: list[tuple[dict[str, BaseDistribution], Replay]] = []
+        self.finished: list[FrozenTrial] = []
+        self.running: list[FrozenTrial] = []
+        self.handed_out: dict[int, dict[str, Any]] = {}
+        self.follower: Follower | None = None
+        self._given = given
+        self._begin()
+
+    def _begin(self) -> None:
+        self.branches = Branches(self._given)
+        self.followed: tuple[Any, ...] = ()
+        self.n_complete = 0
+
+    def read(self, trials: Sequence[FrozenTrial]) -> None:
+        """Take in the trials of the study: those that are new, or all, if one turned up late."""
+        before, self.finished = self.finished, finished(trials)
+        self.running = [trial for trial in trials if trial.state == TrialState.RUNNING]
+        n_before = len(before)
+        if [trial.number for trial in self.finished[:n_before]] != [trial.number for trial in before]:
+            self._begin()
+            n_before = 0
+        new = self.finished[n_before:]
+        self.branches.learn(new)
+        self.n_complete += sum(trial.state == TrialState.COMPLETE for trial in new)
 
 
 class DcmaesSampler(BaseSampler):
     """Sample the parameters of an Optuna study with a strategy of this library.
 
     All parameters are sampled together, whatever their kind: integers and floats with steps or logarithmic,
-    and categorical ones. What is learned depends on the stored trials alone, in the order of their
-    completion: studies can be stopped and loaded, and shared by workers in threads, processes and machines.
-    Nothing but the trials themselves is stored.
+    and categorical ones; also those that are asked for only if others have certain values. What is learned
+    depends on the stored trials alone, in the order of their completion: studies can be stopped and loaded,
+    and shared by workers in threads, processes and machines. Nothing but the trials themselves is stored.
 
     Parameters
     ----------
@@ -53,13 +78,13 @@ class DcmaesSampler(BaseSampler):
         Seed of all randomness. A study with one worker that is stopped, loaded and continued with a sampler
         of the same seed gets the trials that it would have got without the stop.
     search_space : dict of str to distribution, optional
-        The parameters to sample together. By default those that all complete trials of the study have in
-        common, which leaves the trials before the first completion to the `independent_sampler`.
+        The parameters to sample together. By default all that some finished trial of the study had; the first
+        value of each is drawn uniformly, or by the `independent_sampler`, if there is one.
     strategy : str or strategy
         "auto", the name of another strategy, or an object that follows the strategy protocol.
     independent_sampler : BaseSampler, optional
-        What samples parameters that are not in the search space, as in conditional spaces; by default a
-        `TPESampler`.
+        What samples parameters that are not in the search space; by default a `TPESampler` if there is a
+        `search_space`.
     constraints_func : callable, optional
         Takes a finished trial and returns a sequence of numbers, of which positive ones are violations.
         Constraints that the objective sets by `Trial.set_constraint` are obeyed as well.
@@ -72,8 +97,7 @@ class DcmaesSampler(BaseSampler):
         Earlier studies of similar objectives: their best points are tried first (five in all) and the search
         starts around them. Their values are not used, so they need not be on the same scale.
     warn_independent_sampling : bool
-        Whether to warn, once for each parameter, when a parameter is sampled independently though trials are
-        complete.
+        Whether to warn, once for each parameter, when one is sampled independently that `search_space` lacks.
     budget : int
         The number of trials that the strategy should plan for.
 
@@ -109,6 +133,8 @@ class DcmaesSampler(BaseSampler):
         self._search_space = None if search_space is None else _check_search_space(search_space)
         self._strategy = make_strategy(strategy)
         self._independent_sampler = independent_sampler or TPESampler(seed=self._seed)
+        # The first values of a parameter are drawn here: a loaded study must go on in the same way.
+        self._draws_unseen = independent_sampler is None and search_space is None
         self._constraints_func = constraints_func
         self._n_startup_trials = check_integer("n_startup_trials", n_startup_trials, low=0)
         self._considers_pruned = consider_pruned_trials
@@ -120,12 +146,9 @@ class DcmaesSampler(BaseSampler):
         self._forget()
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        """Return the parameters to sample together: those given, or those of all complete trials."""
-        if self._search_space is None:
-            with self._lock:
-                found = self._read(study, trial).ledger.search_space
-        else:
-            found = self._search_space
+        """Return the parameters to sample together: those given, or those of all finished trials."""
+        with self._lock:
+            found = self._read(study, trial).branches.distributions
         return {name: distribution for name, distribution in found.items() if not distribution.single()}
 
     def sample_relative(
@@ -136,21 +159,32 @@ class DcmaesSampler(BaseSampler):
         if not search_space:
             return {}
         with self._lock:
-            memory = self._read(study, trial)
-            replay = self._replay(study, memory, search_space)
-            if memory.ledger.n_complete < self._n_startup_trials:
-                x = replay.draw_uniform(trial.number, self._draw_seed)
-            else:
-                x = replay.propose(trial.number, memory.ledger.running, self._draw_seed)
-            return replay.space.decode(x)
+            view = self._read(study, trial)
+            follower = self._follow(study, view, search_space)
+            if view.n_complete < self._n_startup_trials:
+                return follower.draw(trial.number, self._draw_seed)
+            return follower.propose(trial.number, view.running, self._draw_seed)
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
         """Return a value of a parameter that is not in the search space."""
         _check_single_objective(study)
-        if self._warns and param_name not in self._warned:
-            self._warn(study, trial, param_name)
+        with self._lock:
+            handed_out = self._read(study, trial).handed_out.get(trial.number, {})
+        if param_name in handed_out:  # the range in this trial is another one
+            return nearest(param_distribution, handed_out[param_name])
+        if self._draws_unseen:
+            rng = np.random.default_rng([*self._draw_seed, trial.number, zlib.crc32(param_name.encode())])
+            return ParameterSpace({param_name: param_distribution}).params({}, fill=rng)[param_name]
+        if self._warns and self._search_space is not None and param_name not in self._warned:
+            self._warned.add(param_name)
+            warnings.warn(
+                f"parameter {param_name!r} of trial {trial.number} is sampled independently by "
+                f"{self._independent_sampler}, because it is not in `search_space`; "
+                "`warn_independent_sampling=False` is silent",
+                stacklevel=3,
+            )
         return self._independent_sampler.sample_independent(study, trial, param_name, param_distribution)
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
@@ -176,7 +210,7 @@ class DcmaesSampler(BaseSampler):
 
     def __getstate__(self) -> dict[str, Any]:
         # What was learned is in the storage, which is not for a sampler to carry around.
-        dropped = ("_lock", "_memories")
+        dropped = ("_lock", "_studies")
         return {name: value for name, value in vars(self).items() if name not in dropped}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -185,56 +219,43 @@ class DcmaesSampler(BaseSampler):
 
     def _forget(self) -> None:
         self._lock = threading.RLock()
-        self._memories: OrderedDict[tuple[Any, ...], _Memory] = OrderedDict()
+        self._studies: OrderedDict[tuple[Any, ...], _StudyView] = OrderedDict()
 
-    def _read(self, study: Study, trial: FrozenTrial) -> _Memory:
+    def _read(self, study: Study, trial: FrozenTrial) -> _StudyView:
         """Return what is known of the study, brought up to date once for each trial."""
-        storage = study._storage
         # Hyperband shows a sampler one bracket of the trials at a time.
-        key = (id(storage), study._study_id, getattr(study, "_bracket_id", None))
-        memory = self._memories.pop(key, None) or _Memory(storage)
-        self._memories[key] = memory
-        if len(self._memories) > _N_REMEMBERED:
-            self._memories.popitem(last=False)
-        if memory.trial_number != trial.number:
-            memory.ledger.read(study.get_trials(deepcopy=False))
-            memory.trial_number = trial.number
-        return memory
+        key = (id(study._storage), study._study_id, getattr(study, "_bracket_id", None))
+        view = self._studies.pop(key, None) or _StudyView(study._storage, self._search_space)
+        self._studies[key] = view
+        if len(self._studies) > _N_KEPT:
+            self._studies.popitem(last=False)
+        if view.trial_number != trial.number:
+            view.read(study.get_trials(deepcopy=False))
+            view.trial_number = trial.number
+        return view
 
-    def _replay(self, study: Study, memory: _Memory, search_space: dict[str, BaseDistribution]) -> Replay:
-        """Return the strategy in this search space after all trials in the ledger."""
-        replay = next((replay for space, replay in memory.replays if space == search_space), None)
-        if replay is None:
-            replay = self._new_replay(study, search_space)
-            memory.replays = [*memory.replays[1 - _N_REMEMBERED :], (dict(search_space), replay)]
-        replay.learn(memory.ledger)
-        return replay
+    def _follow(self, study: Study, view: _StudyView, search_space: dict[str, BaseDistribution]) -> Follower:
+        """Return the optimizer in this search space after all finished trials."""
+        followed = (search_space, view.branches.conditions)
+        if view.follower is None or view.followed != followed:
+            space, is_maximized = ParameterSpace(*followed), _is_maximized(study)
+            seed = zlib.crc32(study.study_name.encode()) if self._seed is None else self._seed
+            make = partial(self._make, seed=seed, direction="maximize" if is_maximized else "minimize")
+            read = partial(outcome, is_maximized=is_maximized, considers_pruned=self._considers_pruned)
+            view.followed = (dict(search_space), dict(view.branches.conditions))
+            view.follower = Follower(space, _start(self._warm_start, space), make, read, view.handed_out)
+        view.follower.learn(view.finished)
+        return view.follower
 
-    def _new_replay(self, study: Study, search_space: dict[str, BaseDistribution]) -> Replay:
-        space = ParameterSpace(search_space)
-        return Replay(
-            strategy=self._strategy,
-            space=space,
-            start=_start(self._warm_start, space),
+    def _make(self, space: ParameterSpace, x0: Any, seed: int, direction: str) -> Optimizer:
+        return Optimizer(
+            space.space,
             budget=self._budget,
-            state_seed=[zlib.crc32(study.study_name.encode())] if self._seed is None else [self._seed],
-            sign=_sign(study),
-            considers_pruned=self._considers_pruned,
-        )
-
-    def _warn(self, study: Study, trial: FrozenTrial, name: str) -> None:
-        with self._lock:
-            n_complete = self._read(study, trial).ledger.n_complete
-        if n_complete == 0:
-            return
-        self._warned.add(name)
-        why = "not all complete trials have it with this distribution"
-        if self._search_space is not None:
-            why = "it is not in `search_space`"
-        warnings.warn(
-            f"parameter {name!r} of trial {trial.number} is sampled independently by "
-            f"{self._independent_sampler}, because {why}; `warn_independent_sampling=False` is silent",
-            stacklevel=4,
+            seed=seed,
+            strategy=self._strategy,
+            direction=direction,
+            x0=x0,
+            on_error="continue",
         )
 
 
@@ -260,8 +281,8 @@ def _check_constraints(constraints: Any) -> tuple[float, ...]:
     return values
 
 
-def _sign(study: Study) -> float:
-    return -1.0 if study.direction == StudyDirection.MAXIMIZE else 1.0
+def _is_maximized(study: Study) -> bool:
+    return bool(study.direction == StudyDirection.MAXIMIZE)
 
 
 def _fresh_seed() -> list[int]:
@@ -276,25 +297,25 @@ def _read_warm_start(
         warm_start = [warm_start]
     items: list[Any] = list(warm_start)
     if all(isinstance(item, FrozenTrial) for item in items):
-        return [_ranked(items, 1.0)] if items else []
+        return [_ranked(items, is_maximized=False)] if items else []
     if not all(isinstance(item, Study) for item in items):
         raise TypeError(f"warm_start must be studies, or trials of one study, got {warm_start!r}")
-    return [_ranked(study.get_trials(deepcopy=False), _sign(study)) for study in items]
+    return [_ranked(study.get_trials(deepcopy=False), _is_maximized(study)) for study in items]
 
 
-def _ranked(trials: Sequence[FrozenTrial], sign: float) -> list[Mapping[str, Any]]:
+def _ranked(trials: Sequence[FrozenTrial], is_maximized: bool) -> list[Mapping[str, Any]]:
     complete = [trial for trial in trials if trial.state == TrialState.COMPLETE and trial.value is not None]
+    sign = -1.0 if is_maximized else 1.0
     complete.sort(key=lambda trial: (violation(trial), sign * (trial.value or 0.0)))
     return [trial.params for trial in complete]
 
 
-def _start(groups: Sequence[Sequence[Mapping[str, Any]]], space: ParameterSpace) -> FloatArray:
-    """Return the best points of earlier studies that are in the space, the studies taking turns: (k, d)."""
-    found: dict[bytes, FloatArray] = {}
-    depth = max((len(group) for group in groups), default=0)
-    for rank in range(depth):
-        for group in groups:
-            x = space.encode(group[rank]) if rank < len(group) else None
-            if x is not None and len(found) < _N_WARM:
-                found.setdefault(x.tobytes(), x)
-    return np.array(list(found.values())).reshape(-1, space.sites.dimension)
+def _start(groups: Sequence[Sequence[Mapping[str, Any]]], space: ParameterSpace) -> list[dict[str, Any]]:
+    """Return the best points of earlier studies that are in the space, the studies taking turns."""
+    in_turn = chain.from_iterable(zip_longest(*groups))
+    found: list[dict[str, Any]] = []
+    for params in in_turn:
+        point = None if params is None else space.point(params)
+        if point is not None and point not in found and len(found) < _N_WARM:
+            found.append(point)
+    return found
