@@ -32,22 +32,25 @@ def torus_optimum(differs: IntArray) -> float:
     parity of the bonds there that ask for a difference. Plaquettes and two paths around the torus generate
     all closed paths.
     """
-    side = differs.shape[1]
-    bond = np.arange(2 * side * side).reshape(2, side, side)
-    right, down = bond
+    side, sign = differs.shape[1], differs.ravel()
+    right, down = bond = np.arange(2 * side * side).reshape(2, side, side)
     around = [right, np.roll(down, -1, axis=1), np.roll(right, -1, axis=0), down]
     plaquettes = np.stack([part.ravel() for part in around], axis=1)
     cycles = [*plaquettes, right[0], down[:, 0]]
     n_bonds, n_cycles = bond.size, len(cycles)
-    # sum of the unsatisfied bonds of a cycle = parity + 2 * (a whole number of its own)
-    parity = np.array([differs.ravel()[cycle].sum() % 2 for cycle in cycles], dtype=np.float64)
-    matrix = np.zeros((n_cycles, n_bonds + n_cycles))
-    for row, cycle in enumerate(cycles):
-        matrix[row, cycle] = 1.0
-    matrix[:, n_bonds:] = -2.0 * np.eye(n_cycles)
-    cost = np.append(np.ones(n_bonds), np.zeros(n_cycles))
-    high = np.append(np.ones(n_bonds), np.full(n_cycles, float(side)))
-    return round(_integer_program(cost, matrix, (parity, parity), high, np.ones(len(cost), dtype=np.int64)))
+    # Sum of the unsatisfied bonds of a cycle = parity + 2 * (a whole number of its own).
+    parity = np.array([sign[cycle].sum() % 2 for cycle in cycles], dtype=np.float64)
+    size = np.array([len(cycle) for cycle in cycles])
+    # The other paths around the torus follow; that odd ones have an unsatisfied bond tightens the relaxation.
+    odd = [path for path in (*right[1:], *down.T[1:]) if sign[path].sum() % 2]
+    matrix = np.zeros((n_cycles + len(odd), n_bonds + n_cycles))
+    for row, path in enumerate([*cycles, *odd]):
+        matrix[row, path] = 1.0
+    matrix[:n_cycles, n_bonds:] = -2.0 * np.eye(n_cycles)
+    limits = np.append(parity, np.ones(len(odd))), np.append(parity, np.full(len(odd), np.inf))
+    cost = np.repeat([1.0, 0.0], [n_bonds, n_cycles])
+    high = np.append(np.ones(n_bonds), (size - parity) // 2)
+    return round(_integer_program(cost, matrix, limits, high, np.ones(len(cost), dtype=np.int64)))
 
 
 def quadratic_optimum(q: FloatArray) -> float:
