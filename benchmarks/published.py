@@ -113,12 +113,15 @@ def is_reached(entry: Entry, figures: Sequence[float], others: Sequence[float] =
     `others` are medians of other optimizers, the goal of a row that has none of its own.
     """
     sign = -1.0 if entry.is_maximised else 1.0
-    goal = entry.goal if entry.goal is not None else sign * min((sign * x for x in others), default=math.nan)
-    if not figures or math.isnan(goal):
+    if not figures or (entry.goal is None and not others):
         return None
+    if entry.goal is None:
+        return sign * float(np.median(figures)) < min(sign * other for other in others)
     tolerance = TOLERANCE if entry.shown is not None else 0.0
     n_needed = max(1, math.ceil(entry.share * len(figures)))
-    return sign * figures[n_needed - 1] <= sign * goal + tolerance and sign * figures[-1] <= entry.slowest
+    return (
+        sign * figures[n_needed - 1] <= sign * entry.goal + tolerance and sign * figures[-1] <= entry.slowest
+    )
 
 
 def own_row(entry: Entry, runs: Sequence[RunRecord], by_name: dict[str, list[float]]) -> list[str]:
