@@ -33,11 +33,11 @@ NAMES = {
         Trial maximize minimize resume
     """,
     "dcmaes.problems": """
-        Problem categorical_leadingones categorical_onemax chosen_functions closest_vector coil_spring
-        contamination_control ellipsoid graph_colouring heat_exchanger ising_ring ising_torus labs leadingones
-        linear matching_pairs max_sat mixed_ackley mixed_ellipsoid mixed_sphere nk_landscape onemax
-        pest_control planted_graph pressure_vessel qubo rastrigin rosenbrock rotated_ellipsoid speed_reducer
-        sphere step stepped_beam trap
+        Problem bqp categorical_ackley categorical_leadingones categorical_onemax chosen_functions
+        closest_vector coil_spring contamination_control ehrlich ellipsoid graph_colouring heat_exchanger
+        hiff ising_ring ising_torus labs leadingones linear matching_pairs max_sat mixed_ackley
+        mixed_ellipsoid mixed_sphere nk_landscape onemax pest_control planted_graph pressure_vessel qubo
+        rastrigin rosenbrock rotated_ellipsoid speed_reducer sphere step stepped_beam trap weighted_max_sat
     """,
     "dcmaes.report": """
         Band Convergence Coordinates Graph Heat Importance Marginals Matrix Timeline convergence_data

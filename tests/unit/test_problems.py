@@ -19,8 +19,12 @@ SMALL: dict[str, Callable[[int], Problem]] = {
     "leadingones": lambda i: problems.leadingones(6, instance=i),
     "linear": lambda i: problems.linear(6, instance=i),
     "trap": lambda i: problems.trap(8, 4, instance=i),
+    "step trap": lambda i: problems.trap(8, 4, step=2, instance=i),
+    "trap, own targets": lambda i: problems.trap(8, 4, own_targets=True, instance=i),
+    "hiff": lambda i: problems.hiff(8, instance=i),
     "labs": lambda i: problems.labs(5 + i, instance=i),
     "max_sat": lambda i: problems.max_sat(8, instance=i),
+    "max_sat balanced": lambda i: problems.max_sat(8, balanced=True, instance=i),
     "nk1": lambda i: problems.nk_landscape(7, 1, instance=i),
     "nk3": lambda i: problems.nk_landscape(9, 3, instance=i),
     "ring": lambda i: problems.ising_ring(7, instance=i),
@@ -28,6 +32,7 @@ SMALL: dict[str, Callable[[int], Problem]] = {
     "torus": lambda i: problems.ising_torus(9, instance=i),
     "torus disorder": lambda i: problems.ising_torus(9, disorder=True, instance=i),
     "qubo": lambda i: problems.qubo(8, instance=i),
+    "bqp": lambda i: problems.bqp(8, 0.5, instance=i),
     "planted graph": lambda i: problems.planted_graph(8, instance=i),
     "sphere": lambda i: problems.sphere(3, -3, 4, instance=i),
     "ellipsoid": lambda i: problems.ellipsoid(3, -3, 4, instance=i),
@@ -41,6 +46,8 @@ SMALL: dict[str, Callable[[int], Problem]] = {
     "matching pairs": lambda i: problems.matching_pairs(4, 4, instance=i),
     "preferred pairs": lambda i: problems.matching_pairs(4, 4, preferred=True, instance=i),
     "colouring": lambda i: problems.graph_colouring(6, 3, instance=i),
+    "categorical ackley": lambda i: problems.categorical_ackley(4, 5, instance=i),
+    "ehrlich": lambda i: problems.ehrlich(6, 2, 2, 4, instance=i),
 }
 
 
@@ -68,6 +75,37 @@ def test_labs_table_against_enumeration(n):
     spins = 2 * np.indices((2,) * n).reshape(n, -1) - 1
     energies = sum((spins[k:] * spins[:-k]).sum(axis=0) ** 2 for k in range(1, n))
     assert problems.labs(n).optimum == energies.min()
+
+
+@pytest.mark.parametrize("instance", range(3))
+def test_spin_glass_on_a_torus_against_enumeration(instance):
+    problem = problems.ising_torus(16, disorder=True, instance=instance)
+    differs = np.random.default_rng(instance).integers(0, 2, 32).reshape(2, 4, 4, 1)
+    spin = np.indices((2,) * 16).reshape(4, 4, -1)
+    to_right, to_below = spin != np.roll(spin, -1, axis=1), spin != np.roll(spin, -1, axis=0)
+    unsatisfied = (to_right != differs[0]).sum(axis=(0, 1)) + (to_below != differs[1]).sum(axis=(0, 1))
+    assert problem.optimum == unsatisfied.min()
+    assert problem(np.zeros(16)) == unsatisfied[0]
+
+
+def test_the_best_of_many_climbs_is_the_optimum_of_a_quadratic_too_large_to_enumerate():
+    problem = problems.bqp(50, instance=1)
+    best = min(problem(climbed(problem, seed)) for seed in range(30))
+    assert problem.optimum == best
+
+
+def climbed(problem, seed):
+    """A point that no change of one or two bits improves."""
+    n = problem.dimension
+    x = np.random.default_rng(seed).integers(0, 2, n).astype(float)
+    flips = [np.eye(n)[i] for i in range(n)] + [
+        np.eye(n)[i] + np.eye(n)[j] for i in range(n) for j in range(i)
+    ]
+    while True:
+        better = next((y for y in (np.abs(x - flip) for flip in flips) if problem(y) < problem(x)), None)
+        if better is None:
+            return x
+        x = better
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -142,6 +180,19 @@ def test_ackley_is_solved_at_its_hidden_point_only():
         assert problem(x) > 1e-3
 
 
+def test_ackley_as_published_is_solved_at_zero():
+    problem = problems.mixed_ackley(5, 2, is_moved=False, instance=3)
+    assert problem(np.zeros(7)) == pytest.approx(0.0, abs=1e-12)
+    far = 20 - 20 * math.exp(-0.2) + math.e - math.exp(1)  # every coordinate one away: the cosines are all 1
+    assert problem(np.ones(7)) == pytest.approx(far)
+
+
+def test_categorical_ackley_knows_the_numbers_of_its_choices():
+    problem = problems.categorical_ackley(1, 3, instance=4)
+    end = 20 - 20 * math.exp(-0.2 * 32.768) + math.e - math.exp(math.cos(2 * math.pi * 32.768))
+    assert sorted(problem(np.array([c])) for c in range(3)) == pytest.approx([0.0, end, end], abs=1e-12)
+
+
 def test_categories_choose_among_different_functions():
     problem = problems.chosen_functions((3, 5, 4), instance=2)
     x = np.array([0, 0, 0, 0.3, -0.2])
@@ -182,6 +233,20 @@ def test_pest_control_by_hand():
     killed = second * (1 - (1 - (1 - uniform[5]) ** (7 / 5)))
     share = sum((fraction > 0.1).mean() for fraction in (start, second, killed))
     assert problem(np.array([0.0, 4.0, 0.0])) == pytest.approx(0.5 + share)
+
+
+def test_frozen_pest_control_repeats_the_draws_of_the_published_code():
+    problem = problems.pest_control(3, is_frozen=True, instance=5)
+
+    def rates(b):
+        return np.random.RandomState(5).beta(1.0, b, 100)
+
+    pests = [rates(30.0)]
+    pests.append(pests[0] * (1 - rates(5 / 7)))
+    pests.append(pests[1] * (1 - rates(5 / 7 + 0.5 / 7 / 3)))
+    share = sum((fraction > 0.1).mean() for fraction in pests)
+    assert problem(np.array([4.0, 4.0, 0.0])) == pytest.approx(0.5 + 0.5 + share)
+    assert problem.reference is None
 
 
 def test_contamination_control_never_and_always():
@@ -228,6 +293,13 @@ def test_heat_exchanger_optimum_is_a_local_minimum_of_all_single_changes():
         (lambda: problems.sphere(3, 5, 5), "high must be at least 6, got 5"),
         (lambda: problems.ellipsoid(3, condition=0.5), "condition must be between 1.0 and inf, got 0.5"),
         (lambda: problems.matching_pairs(5), "n must be even, got 5"),
+        (lambda: problems.hiff(12), "n must be a power of two, got 12"),
+        (lambda: problems.trap(8, 4, step=5), "step must be at most 4, got 5"),
+        (lambda: problems.categorical_ackley(3, 4), "k must be odd, got 4"),
+        (lambda: problems.ehrlich(8, 2, 5), "length must be at least 10, got 8"),
+        (lambda: problems.ehrlich(quantization=2), "quantization must divide motif_length, got 2 and 5"),
+        (lambda: problems.weighted_max_sat("1 2 0"), "dimacs must have a line that begins with 'p wcnf'"),
+        (lambda: problems.bqp(data="1\n1 0", instance=1), "instance must be at most 0, got 1"),
     ],
 )
 def test_bad_arguments_name_the_argument(call, message):
@@ -238,3 +310,111 @@ def test_bad_arguments_name_the_argument(call, message):
 def test_solution_cannot_be_written_to():
     with pytest.raises(ValueError, match="read-only"):
         problems.onemax(4).solution[0] = 1
+
+
+def values(problem):
+    """The values of all points of a problem of bits."""
+    return [problem(np.array(x, dtype=float)) for x in itertools.product((0, 1), repeat=problem.dimension)]
+
+
+def test_hiff_by_hand():
+    """Four bits: both pairs equal to each other, opposed, one of them broken, both broken."""
+    assert sorted(values(problems.hiff(4, instance=3))) == [0.0] * 2 + [2.0] * 2 + [3.0] * 8 + [4.0] * 4
+
+
+def test_step_trap_has_the_steps_of_the_published_one():
+    problem, x = problems.trap(7, 7, step=2), 1 - problems.trap(7, 7, step=2).solution
+    costs = [problem(x)]
+    for i in range(7):
+        x[i] = 1 - x[i]
+        costs.append(problem(x))
+    assert costs == [1, 1, 2, 2, 3, 3, 4, 0]
+
+
+@pytest.mark.parametrize("instance", range(5))
+def test_a_trap_with_own_targets_pulls_to_one_point_that_is_not_the_complement(instance):
+    problem = problems.trap(7, 7, own_targets=True, instance=instance)
+    points = [np.array(x, dtype=float) for x in itertools.product((0, 1), repeat=7)]
+    neighbours = np.eye(7)
+    is_lowest = [all(problem(np.abs(x - flip)) > problem(x) for flip in neighbours) for x in points]
+    lowest = [x for x, low in zip(points, is_lowest, strict=True) if low]
+    (pull,) = [x for x in lowest if (x != problem.solution).any()]
+    assert problem(pull) == 1
+    assert 4 <= (pull != problem.solution).sum() <= 7
+    assert problem(1 - pull) == 8
+
+
+def test_balanced_clauses_agree_with_the_hidden_string_as_published():
+    problem = problems.max_sat(200, 20.0, balanced=True, instance=1)
+    z, n_clauses = problem.solution, 4000
+    only_one = sum(problem(np.abs(z - flip)) for flip in np.eye(200))
+    assert only_one / n_clauses == pytest.approx(4 / 6, abs=4 * math.sqrt(2 / 9 / n_clauses))
+    assert problem(1 - z) / n_clauses == pytest.approx(1 / 6, abs=4 * math.sqrt(5 / 36 / n_clauses))
+
+
+FORMULA = """c a comment
+p wcnf 3 3 100
+4 1 -2 0
+1 3 0
+1 -1 -2 -3 0
+"""
+
+
+def test_weighted_clauses_by_hand():
+    problem = problems.weighted_max_sat(FORMULA, reference=-1.0)
+    heavy, light = 2 / math.sqrt(2), -1 / math.sqrt(2)
+    assert problem(np.array([0.0, 0.0, 0.0])) == pytest.approx(-(heavy + light))
+    assert problem(np.array([0.0, 1.0, 1.0])) == pytest.approx(-(light + light))
+    assert problem(np.array([1.0, 1.0, 1.0])) == pytest.approx(-(heavy + light))
+    assert problem.reference == -1.0
+
+
+def test_flipped_clauses_have_the_same_values_at_other_points():
+    plain, flipped = (values(problems.weighted_max_sat(FORMULA, instance=i)) for i in (0, 3))
+    assert sorted(plain) == pytest.approx(sorted(flipped))
+    assert plain != flipped
+
+
+def test_bqp_reads_the_matrices_of_a_file_one_after_another():
+    text = "2\n2 1\n1 2 7\n3 3\n1 1 -10\n1 3 4\n2 2 -1\n"
+    first, second = (problems.bqp(data=text, instance=i) for i in range(2))
+    assert (first.dimension, first.optimum, first(np.ones(2))) == (2, -14, -14)
+    assert (second.dimension, second.optimum) == (3, 0)
+    assert second(np.array([1.0, 1.0, 1.0])) == 10 - 8 + 1
+
+
+def test_ehrlich_with_one_motif_as_long_as_the_string_counts_letters():
+    problem = problems.ehrlich(25, 1, 25, 5, instance=2)  # with five letters, all may follow each other
+    for n_wrong in (0, 1, 6):
+        x = problem.solution.copy()
+        x[:n_wrong] = (x[:n_wrong] + 1) % 5
+        assert problem(x) == pytest.approx(-(25 - n_wrong) / 25)
+
+
+def test_ehrlich_fails_exactly_where_a_letter_may_not_follow_another():
+    problem = problems.ehrlich(6, 2, 2, 4, instance=1)
+    strings = list(itertools.product(range(4), repeat=6))
+    fine = {s for s in strings if math.isfinite(problem(np.array(s, dtype=float)))}
+    pairs = {pair for s in fine for pair in itertools.pairwise(s)}
+    assert {(c, c) for c in range(4)} <= pairs
+    assert len(pairs) in range(12, 16)  # three of four letters may follow, and the letter itself
+    assert fine == {s for s in strings if set(itertools.pairwise(s)) <= pairs}
+
+
+def test_ehrlich_rounds_a_motif_down_and_takes_its_best_place():
+    problem = problems.ehrlich(4, 1, 4, 5, quantization=2, instance=3)
+    x = problem.solution.copy()
+    x[0] = (x[0] + 1) % 5
+    assert problem(x) == -0.5
+    moved = problems.ehrlich(9, 1, 3, 5, instance=3)
+    span = np.flatnonzero(np.diff(moved.solution))[-1] + 2
+    shifted = np.concatenate([np.full(1, moved.solution[0]), moved.solution[:-1]])
+    assert span < 9
+    assert moved(shifted) == -1.0
+
+
+def test_ehrlich_starts_are_feasible_and_read_only():
+    problem = problems.ehrlich(64, 4, 10, instance=4)
+    assert problem.starts.shape == (10, 64)
+    assert all(-1 <= problem(x) <= 0 for x in problem.starts)
+    assert not problem.starts.flags.writeable

@@ -28,7 +28,9 @@ def search(
     space = Space.from_dict(
         {f"x{i}": spec for i, spec in enumerate(specs)} if has_names else {"array": specs}
     )
-    run = Optimizer(space, budget=budget, seed=seed, strategy=strategy)
+    starts = evaluate.problem.starts if isinstance(evaluate, Recorder) else None
+    x0 = None if starts is None else [_point(domain, x, has_names) for x in starts]
+    run = Optimizer(space, budget=budget, seed=seed, strategy=strategy, x0=x0)
     while run.should_stop() is None:
         trials = run.ask()
         points = [_vector(domain, trial.point) for trial in trials]
@@ -47,6 +49,12 @@ def _spec(domain: Domain, i: int) -> dict[str, Any]:
     if low == 0 and high == 1:
         return {"type": "binary"}
     return {"type": "integer", "low": int(low), "high": int(high), "log": bool(domain.log[i])}
+
+
+def _point(domain: Domain, x: FloatArray, is_named: bool) -> Any:
+    if not is_named:
+        return x
+    return {f"x{i}": float(v) if domain.kind[i] == FLOAT else int(v) for i, v in enumerate(x)}
 
 
 def _vector(domain: Domain, point: Any) -> FloatArray:

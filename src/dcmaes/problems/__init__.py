@@ -1,6 +1,8 @@
 """Test functions with known optima, as plain numpy functions of a vector (or of a named point)."""
 
 from dcmaes.problems._binary import (
+    bqp,
+    hiff,
     ising_ring,
     ising_torus,
     labs,
@@ -12,10 +14,13 @@ from dcmaes.problems._binary import (
     planted_graph,
     qubo,
     trap,
+    weighted_max_sat,
 )
 from dcmaes.problems._categorical import (
+    categorical_ackley,
     categorical_leadingones,
     categorical_onemax,
+    ehrlich,
     graph_colouring,
     matching_pairs,
 )
@@ -44,15 +49,19 @@ from dcmaes.problems._simulated import contamination_control, pest_control
 
 __all__ = [
     "Problem",
+    "bqp",
+    "categorical_ackley",
     "categorical_leadingones",
     "categorical_onemax",
     "chosen_functions",
     "closest_vector",
     "coil_spring",
     "contamination_control",
+    "ehrlich",
     "ellipsoid",
     "graph_colouring",
     "heat_exchanger",
+    "hiff",
     "ising_ring",
     "ising_torus",
     "labs",
@@ -77,4 +86,5 @@ __all__ = [
     "step",
     "stepped_beam",
     "trap",
+    "weighted_max_sat",
 ]

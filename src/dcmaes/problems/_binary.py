@@ -1,4 +1,4 @@
-"""Binary test functions: counts, chains, blocks, correlations, clauses, spins on graphs, and a dense QUBO."""
+"""Binary test functions: counts, chains, blocks, correlations, clauses, spins on graphs, and QUBOs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray, check_integer, check_number
+from dcmaes.problems._exact import quadratic_optimum, ring_optimum, torus_optimum
 from dcmaes.problems._problem import Problem, all_points, binary_variables, pairs_of
 
 # Packebusch & Mertens, "Low autocorrelation binary sequences", J. Phys. A 49 (2016) 165001, table 1.
@@ -62,26 +63,75 @@ def linear(n: int = 64, *, instance: int = 0) -> Problem:
     )
 
 
-def trap(n: int = 60, k: int = 5, *, instance: int = 0) -> Problem:
+def trap(n: int = 60, k: int = 5, *, step: int = 1, own_targets: bool = False, instance: int = 0) -> Problem:
     """Concatenate deceptive traps: k hidden bits cost 0 if all are right, else 1 + the number right.
+
+    With `step` above 1, costs rise only every `step` bits (the step trap of Goldman & Punch, "Parameter-less
+    population pyramid", GECCO 2014, as a cost). The wrong string that pulls is the complement of the right
+    one; with `own_targets` it is another one, drawn per block among those that differ from the right one in
+    more than half of the bits, and costs rise with the distance from it: so the complement of a point that
+    has been led astray is not the optimum.
 
     >>> problem = trap(10, 5)
     >>> problem(problem.solution), problem(1 - problem.solution)
     (0.0, 2.0)
+    >>> problem = trap(14, 7, own_targets=True)
+    >>> problem(problem.solution), problem(1 - problem.solution) > 2
+    (0.0, True)
     """
     k = check_integer("k", k, low=2)
     n = check_integer("n", n, low=k)
+    step = check_integer("step", step, low=1, high=k)
     if n % k:
         raise ValueError(f"n must be a multiple of k, got n={n} and k={k}")
     rng = np.random.default_rng(instance)
     z, order = rng.integers(0, 2, n), rng.permutation(n)
-    cost = np.append(np.arange(1.0, k + 1), 0.0)
+    pull = 1 - z
+    if own_targets:
+        flips = all_points(2, k).astype(np.int64)
+        flips = flips[2 * flips.sum(axis=1) > k]
+        pull[order] = z[order] ^ flips[rng.integers(0, len(flips), n // k)].ravel()
+    offset = (k - step) % step
+    cost = (offset + k) // step - (offset + k - 1 - np.arange(k + 1)) // step
 
     def function(x: FloatArray) -> float:
-        right = (x == z)[order].reshape(-1, k).sum(axis=1)
-        return float(cost[right].sum())
+        is_right = (x == z)[order].reshape(-1, k).all(axis=1)
+        distance = (x != pull)[order].reshape(-1, k).sum(axis=1)
+        return float(np.where(is_right, 0, cost[distance]).sum())
 
-    return Problem(f"trap{k} n={n}", binary_variables(n), function, 0.0, instance=instance, solution=z)
+    name = f"{'step ' if step > 1 else ''}trap{k} n={n}{', own targets' if own_targets else ''}"
+    return Problem(name, binary_variables(n), function, 0.0, instance=instance, solution=z)
+
+
+def hiff(n: int = 64, *, instance: int = 0) -> Problem:
+    """Hierarchical if-and-only-if: what is missing of all blocks of 2, 4, .. n hidden bits being equal.
+
+    A block of 2^m bits that are all 0 or all 1 is worth 2^(m-1), as in Goldman & Punch (GECCO 2014) after
+    Watson, Hornby & Pollack, "Modeling building-block interdependency" (PPSN 1998). The instance draws which
+    bits are neighbours and which are flipped; a hidden string and its complement are the two optima.
+
+    >>> problem = hiff(8)
+    >>> problem(problem.solution), problem(1 - problem.solution)
+    (0.0, 0.0)
+    """
+    n = check_integer("n", n, low=2)
+    if n & (n - 1):
+        raise ValueError(f"n must be a power of two, got {n}")
+    rng = np.random.default_rng(instance)
+    z, order = rng.integers(0, 2, n), rng.permutation(n)
+
+    def function(x: FloatArray) -> float:
+        level, missing = (x == z)[order], 0
+        is_whole = np.ones(n, dtype=bool)
+        worth = 1
+        while len(level) > 1:
+            left, right = level.reshape(-1, 2).T
+            is_whole = is_whole.reshape(-1, 2).all(axis=1) & (left == right)
+            missing += worth * int((~is_whole).sum())
+            level, worth = left, 2 * worth
+        return float(missing)
+
+    return Problem(f"hiff n={n}", binary_variables(n), function, 0.0, instance=instance, solution=z)
 
 
 def labs(n: int = 32, *, instance: int = 0) -> Problem:
@@ -105,10 +155,12 @@ def labs(n: int = 32, *, instance: int = 0) -> Problem:
     return Problem(f"labs n={n}", binary_variables(n), function, optimum, source, instance=instance)
 
 
-def max_sat(n: int = 50, ratio: float = 4.2, *, instance: int = 0) -> Problem:
+def max_sat(n: int = 50, ratio: float = 4.2, *, balanced: bool = False, instance: int = 0) -> Problem:
     """Count the unsatisfied clauses of a random 3-SAT formula that a hidden string satisfies.
 
-    Each clause has three different variables and one of the seven sign patterns that string satisfies.
+    Each clause has three different variables and one of the seven sign patterns that string satisfies. Then
+    the signs of a variable alone point to it; with `balanced` they do not: a clause agrees with the string in
+    one, two or three variables with probabilities 4/6, 1/6 and 1/6, as in Goldman & Punch (GECCO 2014).
 
     >>> max_sat(10)(max_sat(10).solution)
     0.0
@@ -118,13 +170,67 @@ def max_sat(n: int = 50, ratio: float = 4.2, *, instance: int = 0) -> Problem:
     z = rng.integers(0, 2, n)
     n_clauses = round(ratio * n)
     which = np.array([rng.choice(n, 3, replace=False) for _ in range(n_clauses)])
-    agrees = all_points(2, 3)[rng.integers(1, 8, n_clauses)]  # pattern 0 would contradict the hidden string
-    wanted = np.where(agrees == 1, z[which], 1 - z[which])
+    if balanced:
+        agrees = np.arange(3) < np.array([1, 1, 1, 1, 2, 3])[rng.integers(0, 6, n_clauses), None]
+    else:
+        agrees = all_points(2, 3)[rng.integers(1, 8, n_clauses)] == 1  # pattern 0 would contradict the string
+    wanted = np.where(agrees, z[which], 1 - z[which])
 
     def function(x: FloatArray) -> float:
         return float((x[which] != wanted).all(axis=1).sum())
 
-    return Problem(f"3sat n={n}", binary_variables(n), function, 0.0, instance=instance, solution=z)
+    name = f"3sat{' balanced' if balanced else ''} n={n}"
+    return Problem(name, binary_variables(n), function, 0.0, instance=instance, solution=z)
+
+
+def weighted_max_sat(dimacs: str, *, reference: float | None = None, instance: int = 0) -> Problem:
+    """Minus the standardised weights of the clauses that are satisfied, of a formula in DIMACS format (wcnf).
+
+    The weights have their mean subtracted and are divided by their standard deviation, as in Oh, Tomczak,
+    Gavves & Welling, "Combinatorial Bayesian optimization using the graph Cartesian product" (NeurIPS 2019),
+    whose three formulas come from the MaxSAT Evaluation 2018. The instance flips the coding of hidden
+    variables: other points, the same values. Instance 0 flips nothing.
+
+    Parameters
+    ----------
+    dimacs : str
+        Comments ("c ..."), a line "p wcnf <variables> <clauses> ..", then one clause a line: its weight, its
+        literals and 0.
+    reference : float, optional
+        The best value known.
+
+    Examples
+    --------
+    >>> problem = weighted_max_sat("p wcnf 2 2\\n3 1 0\\n1 -1 2 0")
+    >>> problem(np.array([1.0, 0.0])), problem(np.array([0.0, 0.0]))
+    (-1.0, 1.0)
+    """
+    lines = [line.split() for line in dimacs.splitlines() if line.strip() and not line.startswith("c")]
+    if not lines or lines[0][:2] != ["p", "wcnf"]:
+        raise ValueError("dimacs must have a line that begins with 'p wcnf'")
+    n = int(lines[0][2])
+    literals = np.zeros((len(lines) - 1, max(len(line) for line in lines[1:]) - 2), dtype=np.int64)
+    for row, line in zip(literals, lines[1:], strict=True):
+        row[: len(line) - 2] = [int(word) for word in line[1:-1]]
+    weight = np.array([float(line[0]) for line in lines[1:]])
+    weight = (weight - weight.mean()) / weight.std()
+    which, wanted, is_there = np.abs(literals) - 1, literals > 0, literals != 0
+    flip = np.random.default_rng(instance).integers(0, 2, n) if instance else np.zeros(n, dtype=np.int64)
+
+    def function(x: FloatArray) -> float:
+        is_true = (x != flip)[which] == wanted
+        return -float(weight @ (is_true & is_there).any(axis=1))
+
+    source = "unknown" if reference is None else "best known"
+    return Problem(
+        f"weighted max-sat n={n}",
+        binary_variables(n),
+        function,
+        None,
+        source,
+        reference,
+        instance=instance,
+    )
 
 
 def nk_landscape(n: int = 64, k: int = 3, *, instance: int = 0) -> Problem:
@@ -145,7 +251,7 @@ def nk_landscape(n: int = 64, k: int = 3, *, instance: int = 0) -> Problem:
     def function(x: FloatArray) -> float:
         return float(table[rows, (x[neighbours] @ power).astype(int)].mean())
 
-    optimum = _ring_optimum(table, k) / n
+    optimum = ring_optimum(table, k) / n
     return Problem(
         f"nk{k} n={n}", binary_variables(n), function, optimum, "dynamic programming", instance=instance
     )
@@ -167,14 +273,16 @@ def ising_ring(n: int = 64, *, disorder: bool = False, instance: int = 0) -> Pro
         return _hidden(f"ising ring n={n}", n, bonds, rng, instance)
     differs = rng.integers(0, 2, n)
     frustrated = float(differs.sum() % 2)  # an odd number of "different" bonds cannot all hold around a ring
-    return _spin_glass(f"ising ring +-J n={n}", n, bonds, differs, frustrated, instance)
+    return _spin_glass(
+        f"ising ring +-J n={n}", n, bonds, differs, frustrated, "parity of the bonds", instance
+    )
 
 
 def ising_torus(n: int = 64, *, disorder: bool = False, instance: int = 0) -> Problem:
     """Count the unsatisfied bonds of a square lattice on a torus with n = side**2 spins, in the coding {0,1}.
 
-    With `disorder` the signs of the bonds are random (the +-J spin glass); the optimum is then exact up to
-    side 8, by min-plus products of the transfer matrices of the rows.
+    With `disorder` the signs of the bonds are random (the +-J spin glass); the optimum is exact then too, by
+    integer programming.
 
     >>> ising_torus(9)(ising_torus(9).solution)
     0.0
@@ -192,8 +300,8 @@ def ising_torus(n: int = 64, *, disorder: bool = False, instance: int = 0) -> Pr
     if not disorder:
         return _hidden(f"ising torus n={n}", n, bonds, rng, instance)
     differs = rng.integers(0, 2, 2 * n)
-    optimum = _torus_optimum(differs.reshape(2, side, side)) if side <= 8 else None
-    return _spin_glass(f"ising torus +-J n={n}", n, bonds, differs, optimum, instance)
+    optimum = torus_optimum(differs.reshape(2, side, side))
+    return _spin_glass(f"ising torus +-J n={n}", n, bonds, differs, optimum, "integer programming", instance)
 
 
 def qubo(n: int = 64, *, instance: int = 0) -> Problem:
@@ -219,6 +327,51 @@ def qubo(n: int = 64, *, instance: int = 0) -> Problem:
         "enumeration" if optimum is not None else "unknown",
         instance=instance,
     )
+
+
+def bqp(n: int = 50, density: float = 0.1, *, data: str | None = None, instance: int = 0) -> Problem:
+    """Minimise -x'Qx over {0,1}^n with few whole numbers -100..100 in a symmetric Q; exact optimum.
+
+    Drawn like the instances bqp50 and bqp100 of Beasley, "Heuristic algorithms for the unconstrained binary
+    quadratic programming problem" (1998). With `data`, the text of one of these files of OR-Library, instance
+    i is the one at place i of the file, and `n` and `density` are not used. The optimum is found by integer
+    programming, which takes seconds for n = 100 at a density of 0.1 and too long far beyond.
+
+    >>> problem = bqp(data="1\\n2 2\\n1 1 -5\\n1 2 4")
+    >>> problem(np.array([1.0, 1.0])), problem.optimum
+    (-3.0, -3.0)
+    """
+    if data is None:
+        n = check_integer("n", n, low=1)
+        density = check_number("density", density, low=0.0, high=1.0)
+        rng = np.random.default_rng(instance)
+        first, second = np.triu_indices(n)
+        entry = rng.integers(-100, 101, len(first)) * (rng.random(len(first)) < density)
+    else:
+        n, first, second, entry = _or_library(data, instance)
+    q = np.zeros((n, n))
+    q[first, second] = q[second, first] = entry
+    optimum = float(round(quadratic_optimum(-q)))
+    return Problem(
+        f"bqp n={n}",
+        binary_variables(n),
+        lambda x: -(x @ q @ x),
+        optimum,
+        "integer programming",
+        instance=instance,
+    )
+
+
+def _or_library(data: str, place: int) -> tuple[int, IntArray, IntArray, IntArray]:
+    """Size, rows, columns and entries of one matrix of a file with several."""
+    number = np.array(data.split(), dtype=np.int64)
+    check_integer("instance", place, low=0, high=int(number[0]) - 1)
+    at = 1
+    for _ in range(place):
+        at += 2 + 3 * int(number[at + 1])
+    n, n_entries = int(number[at]), int(number[at + 1])
+    first, second, entry = number[at + 2 : at + 2 + 3 * n_entries].reshape(-1, 3).T
+    return n, first - 1, second - 1, entry
 
 
 def planted_graph(n: int = 30, degree: float = 3.0, *, instance: int = 0) -> Problem:
@@ -266,38 +419,6 @@ def _hidden(name: str, n: int, bonds: IntArray, rng: np.random.Generator, instan
 
 
 def _spin_glass(
-    name: str, n: int, bonds: IntArray, differs: IntArray, optimum: float | None, instance: int
+    name: str, n: int, bonds: IntArray, differs: IntArray, optimum: float, source: str, instance: int
 ) -> Problem:
-    source = "transfer matrices" if optimum is not None else "unknown"
     return Problem(name, binary_variables(n), _bonds(bonds, differs), optimum, source, instance=instance)
-
-
-def _torus_optimum(differs: IntArray) -> float:
-    """Smallest number of unsatisfied bonds; `differs` (2, side, side) has rightward and downward bonds."""
-    side = differs.shape[1]
-    states = all_points(2, side).astype(np.int64)
-    n_states = len(states)
-    total = np.where(np.eye(n_states, dtype=bool), 0.0, np.inf)
-    for right, down in zip(differs[0], differs[1], strict=True):
-        inside = ((states != np.roll(states, -1, axis=1)) != right).sum(axis=1)
-        below = ((states[:, None, :] != states[None, :, :]) != down).sum(axis=2)
-        step = inside[:, None] + below
-        total = np.stack([(row[:, None] + step).min(axis=0) for row in total])
-    return float(np.diag(total).min())
-
-
-def _ring_optimum(table: FloatArray, k: int) -> float:
-    """Smallest total over the ring: min-plus products over windows of k bits, closed on itself."""
-    window = 2**k
-    total = np.where(np.eye(window, dtype=bool), 0.0, np.inf)
-    for row in table:
-        # entry [s, b] of row: window s (k bits) followed by bit b; the next window drops the oldest bit
-        cost = row.reshape(window, 2)
-        following = np.full((window, window), np.inf)
-        for bit in range(2):
-            reached = total + cost[:, bit]
-            after = (2 * np.arange(window) + bit) % window
-            for s in range(window):
-                following[:, after[s]] = np.minimum(following[:, after[s]], reached[:, s])
-        total = following
-    return float(np.diag(total).min())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray, check_integer, check_number
+from dcmaes.problems._numeric import ackley
 from dcmaes.problems._problem import Pair, Problem, categorical_variables, pairs_of
 
 
@@ -78,6 +80,123 @@ def graph_colouring(n: int = 40, k: int = 3, degree: float = 4.0, *, instance: i
         return float((x[first] == x[second]).sum())
 
     return _problem(f"graph colouring {n}x{k}", k, function, z, instance, pairs_of(first, second))
+
+
+def categorical_ackley(n: int = 20, k: int = 11, *, instance: int = 0) -> Problem:
+    """Ackley's function of n numbers out of k levels from -32.768 to 32.768, the levels in a hidden order.
+
+    With 20 variables of 11 choices, a problem of Dreczkowski, Grosnit & Bou Ammar, "Framework and benchmarks
+    for combinatorial and mixed-variable Bayesian optimization" (NeurIPS 2023). An odd k has 0 among its
+    choices.
+
+    >>> abs(categorical_ackley(3, 5)(categorical_ackley(3, 5).solution)) < 1e-12
+    True
+    """
+    check_integer("k", k, low=3)
+    if k % 2 == 0:
+        raise ValueError(f"k must be odd, got {k}")
+    _, rng = _hidden(n, k, instance)
+    level = np.linspace(-32.768, 32.768, k)
+    level[k // 2] = 0.0
+    order = np.array([rng.permutation(k) for _ in range(n)])
+    rows = np.arange(n)
+    z = np.argmax(order == k // 2, axis=1)
+    return _problem(
+        f"categorical ackley {n}x{k}", k, lambda x: ackley(level[order[rows, x.astype(int)]]), z, instance
+    )
+
+
+def ehrlich(
+    length: int = 15,
+    n_motifs: int = 2,
+    motif_length: int = 5,
+    n_letters: int = 20,
+    *,
+    quantization: int | None = None,
+    n_starts: int = 10,
+    instance: int = 0,
+) -> Problem:
+    """Find a string with all hidden motifs and their gaps, in which not every letter may follow every other.
+
+    The Ehrlich functions of Stanton, Alberstein, Frey, Watkins & Cho, "Closed-form test functions for
+    biophysical sequence optimization algorithms" (2024). A random transition matrix with zeros says which
+    letter may follow which; every letter may follow itself. Its random walks are the motifs, and `starts`.
+    A motif counts by the share of its letters that are in their places, wherever in the string that share is
+    largest, rounded down to one of `quantization` steps. The value is minus the product over all motifs: -1
+    at the optimum, infinite (a failure) for a string in which a letter follows one that it may not follow.
+
+    Parameters
+    ----------
+    length : int
+        Number of letters of a string, at least `n_motifs` times `motif_length`.
+    n_motifs, motif_length, n_letters : int
+        Number of motifs, letters of each, letters of the alphabet.
+    quantization : int, optional
+        Steps from 0 to a complete motif, a divisor of `motif_length`, which it is if not given.
+    n_starts : int
+        Number of feasible strings that come with the problem.
+    instance : int
+        Seed of the instance.
+
+    Examples
+    --------
+    >>> problem = ehrlich(8, 2, 3, 4)
+    >>> problem(problem.solution), problem.starts.shape
+    (-1.0, (10, 8))
+    """
+    check_integer("motif_length", motif_length, low=2)
+    check_integer("n_motifs", n_motifs, low=1)
+    check_integer("length", length, low=n_motifs * motif_length)
+    check_integer("n_letters", n_letters, low=2)
+    grain, rest = divmod(motif_length, check_integer("quantization", quantization or motif_length, low=1))
+    if rest:
+        raise ValueError(f"quantization must divide motif_length, got {quantization} and {motif_length}")
+    rng = np.random.default_rng(check_integer("instance", instance, low=0))
+    transition = _transitions(n_letters, rng)
+    motifs = _walk(transition, n_motifs * motif_length, rng).reshape(n_motifs, motif_length)
+    # Whole gaps that fit into the motif's share of the string, split by chance among its letters.
+    slack = (length - motifs.size) // n_motifs
+    shares = rng.random((n_motifs, motif_length - 1))
+    gaps = 1 + np.floor(slack * shares / shares.sum(axis=1, keepdims=True)).astype(np.int64)
+    offsets = np.cumsum(np.pad(gaps, ((0, 0), (1, 0))), axis=1)
+    windows = [np.arange(length - offset[-1])[:, None] + offset for offset in offsets]
+
+    def function(x: FloatArray) -> float:
+        letters = x.astype(np.int64)
+        if not transition[letters[:-1], letters[1:]].all():
+            return math.inf
+        present = [(letters[w] == m).sum(axis=1).max() for w, m in zip(windows, motifs, strict=True)]
+        return -math.prod(int(count) // grain * grain / motif_length for count in present)
+
+    z = np.concatenate([np.repeat(m, np.append(g, 1)) for m, g in zip(motifs, gaps, strict=True)])
+    return Problem(
+        f"ehrlich {length}, {n_motifs} of {motif_length}, {n_letters} letters",
+        categorical_variables(length, n_letters),
+        function,
+        -1.0,
+        instance=instance,
+        solution=np.pad(z, (0, length - len(z)), mode="edge"),
+        starts=np.array([_walk(transition, length, rng) for _ in range(n_starts)]).reshape(-1, length),
+    )
+
+
+def _transitions(n: int, rng: np.random.Generator) -> FloatArray:
+    """Probabilities of each letter after each: some zero, none on the diagonal, all letters in reach."""
+    near = np.abs(np.arange(n)[:, None] - np.arange(n))
+    band = np.minimum(near, n - near) <= int(0.4 * n)
+    while True:
+        weight = np.exp(2 * rng.normal(size=(n, n)))
+        weight *= band[rng.permutation(n)] | np.eye(n, dtype=bool)
+        if (np.linalg.matrix_power((weight > 0).astype(np.float64), n) > 0).all():
+            return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+
+
+def _walk(transition: FloatArray, length: int, rng: np.random.Generator) -> IntArray:
+    """A random walk over the letters, shape (length,)."""
+    letters = [int(rng.integers(len(transition)))]
+    while len(letters) < length:
+        letters.append(int(rng.choice(len(transition), p=transition[letters[-1]])))
+    return np.array(letters)
 
 
 def _hidden(n: int, k: int, instance: int) -> tuple[IntArray, np.random.Generator]:

@@ -184,33 +184,33 @@ def _mixed(name: str, dimension: int, low: int, high: int, condition: float, ins
     )
 
 
-def mixed_ackley(n_bits: int = 50, n_floats: int = 3, *, instance: int = 0) -> Problem:
+def mixed_ackley(n_bits: int = 50, n_floats: int = 3, *, is_moved: bool = True, instance: int = 0) -> Problem:
     """Ackley's function of the distance to hidden bits and a hidden point in [-1, 1]; solved at 1e-8.
 
     With 50 bits and 3 floats this is the Ackley53 of Wan et al., "Think global and act local" (ICML 2021),
-    with its optimum moved away from zero.
+    with its optimum moved away from zero; without `is_moved`, as they have it.
 
     >>> abs(mixed_ackley(6, 2)(mixed_ackley(6, 2).solution)) < 1e-12
     True
     """
     n_bits, n_floats = check_integer("n_bits", n_bits, low=1), check_integer("n_floats", n_floats, low=1)
     rng = np.random.default_rng(instance)
-    z = np.concatenate([rng.integers(0, 2, n_bits), rng.uniform(-0.8, 0.8, n_floats)])
-
-    def function(x: FloatArray) -> float:
-        difference = x - z
-        near = np.exp(-0.2 * np.sqrt(np.mean(difference**2)))
-        return float(20 - 20 * near + np.e - np.exp(np.mean(np.cos(2 * np.pi * difference))))
-
+    z = np.concatenate([rng.integers(0, 2, n_bits), rng.uniform(-0.8, 0.8, n_floats)]) * is_moved
     return Problem(
-        f"mixed ackley {n_bits}+{n_floats}",
+        f"mixed ackley {n_bits}+{n_floats}{'' if is_moved else ', optimum at zero'}",
         binary_variables(n_bits) + float_variables(n_floats, -1.0, 1.0),
-        function,
+        lambda x: ackley(x - z),
         0.0,
         instance=instance,
         tolerance=1e-8,
         solution=z,
     )
+
+
+def ackley(x: FloatArray) -> float:
+    """Ackley's function with its usual constants: ripples on a funnel, 0 at the origin."""
+    near = np.exp(-0.2 * np.sqrt(np.mean(x**2)))
+    return float(20 - 20 * near + np.e - np.exp(np.mean(np.cos(2 * np.pi * x))))
 
 
 def _rosenbrock(u: FloatArray) -> float:

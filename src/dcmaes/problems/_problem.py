@@ -28,7 +28,7 @@ class Problem:
         ``{"type": "integer", "low": 0, "high": 10}``. A tuple: the function takes a vector of shape (d,),
         with the index of the choice for categorical variables. A mapping from names: it takes a dict.
     function : callable
-        Point to value; smaller is better; deterministic.
+        Point to value; smaller is better; deterministic. Infinite where the evaluation fails.
     optimum : float or None
         The smallest value there is, where it is known.
     source : str
@@ -46,6 +46,8 @@ class Problem:
     outcome : callable or None
         Point to value and total violation of the constraints (0: feasible), for problems that have some;
         `function` then adds a penalty to the value.
+    starts : ndarray of shape (m, d), or None
+        Points that come with the problem, where those drawn by chance hardly ever have a value.
 
     Examples
     --------
@@ -66,10 +68,13 @@ class Problem:
     solution: NDArray[Any] | None = field(default=None, repr=False, compare=False)
     interactions: tuple[Pair, ...] | None = field(default=None, repr=False)
     outcome: Callable[[Any], tuple[float, float]] | None = field(default=None, repr=False)
+    starts: NDArray[Any] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.solution is not None:
-            object.__setattr__(self, "solution", readonly(np.array(self.solution, dtype=np.float64)))
+        for name in ("solution", "starts"):
+            points = getattr(self, name)
+            if points is not None:
+                object.__setattr__(self, name, readonly(np.array(points, dtype=np.float64)))
 
     def __call__(self, point: Any) -> float:
         """Return the value of a point."""
