@@ -31,6 +31,7 @@ NAMES = {
         Distribution EvaluationError History Interaction Noise Optimizer Outcome Record Result StopReason
         Trial maximize minimize resume
     """,
+    "dcmaes.pareto": "best_by_weights hypervolume hypervolume_gains is_nondominated knee",
     "dcmaes.problems": """
         Problem categorical_leadingones categorical_onemax chosen_functions closest_vector coil_spring
         contamination_control ellipsoid graph_colouring heat_exchanger ising_ring ising_torus labs leadingones
