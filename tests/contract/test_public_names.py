@@ -28,8 +28,8 @@ NAMES = {
     "dcmaes.integrations.optuna": "DcmaesSampler",
     "dcmaes.integrations.sklearn": "DiscreteSearchCV FeatureSelector RedundantPair",
     "dcmaes.optimizer": """
-        Distribution EvaluationError History Interaction Noise Optimizer Outcome Record Result StopReason
-        Trial maximize minimize resume
+        Distribution EvaluationError Front History Interaction Noise Optimizer Outcome Record Result
+        StopReason Trial maximize minimize resume
     """,
     "dcmaes.pareto": "best_by_weights hypervolume hypervolume_gains is_nondominated knee",
     "dcmaes.problems": """
@@ -52,8 +52,8 @@ NAMES = {
     """,
     "dcmaes.store": "Failure Loss Pending Span StoreError StoredRun read",
     "dcmaes.strategies": """
-        Auto Cma Evaluations Explaining IsingSearch Memory Mixing Modelling Paper RandomSearch Rank Strategy
-        Summary is_registered make_strategy strategy_names
+        Auto Cma Evaluations Explaining FrontSearch IsingSearch Memory Mixing Modelling Multiobjective Paper
+        RandomSearch Rank Strategy Summary is_registered make_strategy strategy_names
     """,
     "dcmaes.testing": "StrategyConformance conformance_spaces",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
+from dcmaes.pareto import hypervolume
 from dcmaes.space import Sites
 from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
 from dcmaes.strategies._rows import RECORD, Evaluation, RowCodec, gathered
@@ -41,6 +42,11 @@ class Memory:
     ----------
     sites : Sites
         The space.
+    n_objectives : int
+        How many values an evaluation gives. If there are several, they are in `values_at`, and the one value
+        of an evaluation is NaN: points are ranked by their violation alone, feasible ones by `front`.
+    reference : array of shape (m,), or None
+        The worst values of several objectives that are of interest, to be minimized.
 
     Attributes
     ----------
@@ -48,6 +54,11 @@ class Memory:
         The user's starting points, value NaN where not known yet.
     best : int or None
         The first evaluation with the lowest violation and value; None while all have failed.
+    front : int array of shape (k,)
+        Places of the feasible evaluations of several objectives that no other one dominates, as told.
+    grown_at : int or None
+        The last evaluation that enlarged the hypervolume of the front or, before any point was feasible,
+        that had the lowest violation; None if there is none.
     n_failures : int
         How many evaluations that were paid for have failed.
     has_violations : bool
@@ -66,8 +77,12 @@ class Memory:
     array([1., 2.])
     """
 
-    def __init__(self, sites: Sites) -> None:
+    def __init__(self, sites: Sites, n_objectives: int = 1, reference: FloatArray | None = None) -> None:
         self.sites = sites
+        self.n_objectives = n_objectives
+        self.reference = reference
+        self.front: IntArray = np.zeros(0, dtype=np.int64)
+        self.grown_at: int | None = None
         self.codec = RowCodec(sites)
         self.starts = Evaluations.empty(sites.dimension)
         self.best: int | None = None
@@ -78,6 +93,7 @@ class Memory:
         self._n = 0
         self._rows = bytearray()
         self._records = bytearray()
+        self._values = bytearray()
         self._reasons: dict[int, str] = {}
         self._first: dict[bytes, int] = {}
         self._latest: dict[int, int] = {}
@@ -95,8 +111,18 @@ class Memory:
 
     # What is added.
 
-    def append(self, row: bytes, key: bytes, evaluation: Evaluation, reason: str | None = None) -> int:
-        """Add one evaluation of the point that `row` and its `key` stand for, and return its place."""
+    def append(
+        self,
+        row: bytes,
+        key: bytes,
+        evaluation: Evaluation,
+        reason: str | None = None,
+        values: Sequence[float] | None = None,
+    ) -> int:
+        """Add one evaluation of the point that `row` and its `key` stand for, and return its place.
+
+        `values` are those of several objectives, to be minimized; None for a failure.
+        """
         place = self._n
         first = self._first.setdefault(key, place)
         previous = -1 if first == place else self._latest.get(first, first)
@@ -113,13 +139,29 @@ class Memory:
             self.n_failures += not evaluation.is_given
         elif self.best is None or rank < self._best_rank:
             self.best, self._best_rank = place, rank
+            self.grown_at = place
         self.has_violations |= 0.0 < evaluation.mean.violation < math.inf
+        if self.n_objectives > 1:
+            self._append_values(place, values, evaluation.violation)
         return place
 
-    def tell(self, told: Evaluations) -> Evaluations:
+    def _append_values(self, place: int, values: Sequence[float] | None, violation: float) -> None:
+        """Add the values of several objectives, and what they change of the front."""
+        new = np.full(self.n_objectives, math.nan) if values is None else np.array(values, dtype=np.float64)
+        self._values += new.tobytes()
+        if violation > 0.0 or values is None:
+            return
+        front = self.values_at(self.front)
+        if (front <= new).all(axis=1).any():
+            return
+        self.front = np.append(self.front[~(new <= front).all(axis=1)], place)
+        if self.reference is None or (new < self.reference).all():
+            self.grown_at = place
+
+    def tell(self, told: Evaluations, values: FloatArray | None = None) -> Evaluations:
         """Add evaluations that are no repeats, and return what was told with its places in the memory.
 
-        So a strategy can be used without an optimizer.
+        So a strategy can be used without an optimizer. `values` are those of several objectives, (n, m).
 
         >>> from dcmaes.space import Space
         >>> memory = Memory(Space.binary(2).sites)
@@ -135,7 +177,8 @@ class Memory:
             value, violation, count = float(told.value[i]), float(told.violation[i]), int(told.count[i])
             mean = Rank(violation, value)
             one = Evaluation(self._n, value, violation, 0, math.nan, 0.0, False, False, mean, count)
-            places.append(self.append(row, key, one))
+            several = None if values is None else values[i].tolist()
+            places.append(self.append(row, key, one, values=several))
         return replace(told, row=np.array(places, dtype=np.int64))
 
     def exclude(self, key: bytes, violation: float) -> None:
@@ -275,6 +318,28 @@ class Memory:
         count = records["count"].astype(np.int64)
         return Evaluations(points, value, violation, np.zeros(len(places), dtype=bool), count, places)
 
+    def values_at(self, places: IntArray) -> FloatArray:
+        """Return the values of all objectives at some places, shape (n, m); NaN where there are none.
+
+        >>> from dcmaes.space import Space
+        >>> memory = Memory(Space.binary(2).sites, n_objectives=2)
+        >>> several = np.array([[2.0, 1.0], [1.0, 3.0], [2.0, 2.0]])
+        >>> x = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+        >>> told = memory.tell(Evaluations(x, np.full(3, np.nan), np.zeros(3)), several)
+        >>> memory.front, memory.values_at(memory.front)
+        (array([0, 1]), array([[2., 1.],
+               [1., 3.]]))
+        """
+        if self.n_objectives == 1:
+            return self.evaluations(places).value[:, None]
+        size = 8 * self.n_objectives
+        values: FloatArray = np.frombuffer(gathered(self._values, size, places), np.float64)
+        return values.reshape(-1, self.n_objectives)
+
+    def hypervolume(self, reference: FloatArray) -> float:
+        """Return the hypervolume of the front of several objectives up to a reference, shape (m,)."""
+        return hypervolume(self.values_at(self.front), reference)
+
     def leaders(self, n: int) -> IntArray:
         """Return the places of the best evaluations, at most `n`, best first; ties as told.
 
@@ -347,8 +412,8 @@ class Memory:
         (0, 2)
         """
         other = copy.copy(self)
-        own = ("_rows", "_records", "_reasons", "_first", "_latest", "_out", "_n_out", "_draws", "excluded")
-        for name in own:
+        own = ("_rows", "_records", "_values", "_reasons", "_first", "_latest", "_out", "_n_out", "_draws")
+        for name in (*own, "excluded"):
             setattr(other, name, copy.copy(getattr(self, name)))
         return other
 
