@@ -40,9 +40,10 @@ NAMES = {
         sphere step stepped_beam trap
     """,
     "dcmaes.report": """
-        Band Convergence Coordinates Graph Heat Importance Marginals Matrix Timeline convergence_data
-        coordinates_data correlations_data graph_data importance_data interactions_data marginal_data
-        marginals_data plot_convergence plot_coordinates plot_correlations plot_importance
+        Band Convergence Coordinates FrontPath FrontPicture Graph Heat Importance Marginals Matrix Timeline
+        convergence_data coordinates_data correlations_data front_data front_path_data graph_data
+        importance_data interactions_data marginal_data marginals_data one_objective plot_convergence
+        plot_coordinates plot_correlations plot_front plot_front_path plot_growth plot_importance
         plot_interaction_graph plot_interactions plot_marginal plot_marginals plot_timeline render_html
         timeline_data write_html
     """,

@@ -78,6 +78,14 @@ def test_knee_and_weights_pick_from_the_front():
     assert result.knee([1, 0]).value == tuple(values[0])
 
 
+def test_the_best_point_is_the_knee_also_of_a_hollow_front():
+    space = dc.Space.integers(1, 0, 40)
+    result = run(lambda x: (x[0], int(x[0] ** 2)), space, budget=41)
+    assert len(result.front) == 41
+    assert result.fun == result.knee().value
+    assert 0 < result.x[0] < 40
+
+
 def test_history_has_a_column_for_each():
     frame = run().history.to_frame()
     assert list(frame.columns[-9:-7]) == ["cost", "gain"]

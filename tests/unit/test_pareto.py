@@ -87,6 +87,14 @@ def test_weights_reach_points_in_a_hollow_of_the_front():
     assert best_by_weights(front, [0, 1]) == 2
 
 
+def test_the_knee_of_a_hollow_front_is_no_end_of_it():
+    hollow = np.array([[0.0, 1.0], [0.6, 0.6], [0.7, 0.55], [1.0, 0.0]])
+    assert knee(hollow) == 1
+    assert knee(hollow[[0, 3]]) in (0, 1)
+    assert knee([[3.0, 4.0]]) == 0
+    assert knee([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0], [0.5, 0.6, 0.7]]) == 3
+
+
 def test_choices_do_not_depend_on_units():
     front = np.array([[0.0, 1.0], [0.2, 0.3], [1.0, 0.0]])
     scaled = front * [1e300, 1e-300] - [5e299, 0]

@@ -134,7 +134,7 @@ class CommandObjective:
         self._has_warned = False
 
     def __call__(self, trial: Trial) -> Any:
-        """Return the value, several as a dict, or raise `CommandError` with the reason of the last attempt."""
+        """Return the value, several as a dict, or raise `CommandError` with the last reason."""
         n_attempts = 1 + self.command.n_retries
         for attempt in range(1, n_attempts):
             with contextlib.suppress(CommandError):

@@ -10,6 +10,8 @@ from dcmaes._validation import FloatArray, check_array
 # What each objective counts in addition to the worst one, so that of points alike in that the better one is
 # chosen.
 _REST = 0.05
+# Sums nearer to the plane than this are on it.
+_ROUNDING = 1e-9
 
 
 def is_nondominated(values: ArrayLike) -> NDArray[np.bool_]:
@@ -85,7 +87,8 @@ def best_by_weights(values: ArrayLike, weights: ArrayLike | None = None) -> int:
 def knee(values: ArrayLike) -> int:
     """Return the position of the knee of a front: the point furthest below the plane through its ends.
 
-    That is where giving up a little of one objective no longer gains much of another one.
+    That is where giving up a little of one objective no longer gains much of another one. Where no point lies
+    below that plane, as on a front that is hollow all along, it is the best point for equal weights.
 
     Parameters
     ----------
@@ -101,7 +104,9 @@ def knee(values: ArrayLike) -> int:
     if len(points) == 0:
         raise ValueError("values must have at least one point, got none")
     # In units of the front all points of that plane have the same sum: (O2)
-    return int(unit_values(points).sum(axis=1).argmin())
+    total = unit_values(points).sum(axis=1)
+    best = int(total.argmin())
+    return best if total[best] < points.shape[1] - 1 - _ROUNDING else best_by_weights(points)
 
 
 def unit_values(points: FloatArray) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcmaes._validation import FloatArray, check_array
+from dcmaes._validation import FloatArray, check_array, check_integer
 from dcmaes.pareto._front import is_nondominated
 
 # Beyond so many objectives the volume is estimated, from so many points evenly spread over the box.
@@ -50,7 +50,9 @@ def hypervolume(values: ArrayLike, reference: ArrayLike) -> float:
     return _volume(points, limit) if n_objectives == MOST_EXACT else _estimate(points, limit)
 
 
-def hypervolume_gains(candidates: ArrayLike, values: ArrayLike, reference: ArrayLike) -> FloatArray:
+def hypervolume_gains(
+    candidates: ArrayLike, values: ArrayLike, reference: ArrayLike, *, n_spread: int = N_SPREAD
+) -> FloatArray:
     """Return by how much each of some candidates, alone, would enlarge the hypervolume of points (O4).
 
     Exact for one and two objectives; for more, estimated as in `hypervolume`.
@@ -62,6 +64,8 @@ def hypervolume_gains(candidates: ArrayLike, values: ArrayLike, reference: Array
         Points that are there already; none of them may dominate another one.
     reference : array of shape (m,)
         The worst values that count.
+    n_spread : int
+        How many points the estimate is made of: its error falls about as their number grows.
 
     Returns
     -------
@@ -81,7 +85,9 @@ def hypervolume_gains(candidates: ArrayLike, values: ArrayLike, reference: Array
         best = min(float(points.min(initial=np.inf)), float(limit[0]))
         gains: FloatArray = np.maximum(best - new[:, 0], 0.0)
         return gains
-    return _area_gains(new, points, limit) if len(limit) == 2 else _estimated_gains(new, points, limit)
+    if len(limit) == 2:
+        return _area_gains(new, points, limit)
+    return _estimated_gains(new, points, limit, check_integer("n_spread", n_spread, low=1))
 
 
 def _area(points: FloatArray, limit: FloatArray) -> float:
@@ -123,11 +129,11 @@ def _area_gains(new: FloatArray, points: FloatArray, limit: FloatArray) -> Float
     return gains
 
 
-def _estimated_gains(new: FloatArray, points: FloatArray, limit: FloatArray) -> FloatArray:
+def _estimated_gains(new: FloatArray, points: FloatArray, limit: FloatArray, n_spread: int) -> FloatArray:
     """Return the gains of more objectives, by points spread over the box that are not dominated yet."""
     low = np.minimum(new.min(axis=0, initial=np.inf), points.min(axis=0, initial=np.inf))
     low = np.minimum(low, limit)
-    spread = low + (limit - low) * spread_points(N_SPREAD, len(limit))
+    spread = low + (limit - low) * spread_points(n_spread, len(limit))
     is_free = np.ones(len(spread), dtype=bool)
     for point in points:
         is_free &= ~(point <= spread).all(axis=1)
@@ -136,7 +142,7 @@ def _estimated_gains(new: FloatArray, points: FloatArray, limit: FloatArray) -> 
     block = max(1, _BLOCK // max(len(free), 1))
     for first in range(0, len(new), block):
         some = new[first : first + block, None, :]
-        share[first : first + block] = (some <= free).all(axis=2).sum(axis=1) / N_SPREAD
+        share[first : first + block] = (some <= free).all(axis=2).sum(axis=1) / n_spread
     gains: FloatArray = share * np.prod(limit - low)
     return gains
 

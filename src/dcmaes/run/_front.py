@@ -10,7 +10,7 @@ import numpy as np
 
 from dcmaes._html import html_table, value_text
 from dcmaes._validation import FloatArray, IntArray, readonly, shown
-from dcmaes.pareto import best_by_weights, hypervolume, hypervolume_gains, is_nondominated, knee
+from dcmaes.pareto import best_by_weights, hypervolume, is_nondominated, knee
 from dcmaes.run._history import History, Record, column_names
 from dcmaes.run._objectives import read_reference
 
@@ -146,9 +146,8 @@ class Front(Sequence[Record]):
         for i in range(len(history)):
             new = values[i]
             if is_counted[i] and not (front <= new).all(axis=1).any():
-                gain = hypervolume_gains(new[None], front, limit)[0] if len(limit) <= 2 else np.nan
                 front = np.vstack([front[~(new <= front).all(axis=1)], new])
-                total = hypervolume(front, limit) if np.isnan(gain) else total + float(gain)
+                total = hypervolume(front, limit)
             volumes[i] = total
         return volumes
 

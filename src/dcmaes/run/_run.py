@@ -219,7 +219,9 @@ class Run:
         """
         front = self.memory.front
         if len(front):
-            return int(front[knee(self.memory.values_at(front))])
+            values = self.memory.values_at(front)
+            order = np.lexsort(values.T[::-1])  # of points alike, the same one as in `Front`
+            return int(front[order[knee(values[order])]])
         return self.memory.best if self.repeats is None else self.repeats.best()
 
     def rank(self, index: int | None) -> Rank:

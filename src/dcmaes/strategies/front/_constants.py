@@ -30,7 +30,9 @@ RADII = (1.0, 2.0, 4.0, 8.0)
 # Functions drawn for each proposal.
 N_DRAWS = 2
 # Where the hypervolume of proposals counts from, in units of the front beyond its worst values.
-MARGIN = 0.1
+MARGIN = 0.5
+# Points from which gains of more than two objectives are estimated.
+N_SPREAD = 1000
 # The share of the batches that each side gets at least, and the decay by batch of what it has gained.
 SMALLEST_SHARE, KEEP = 0.125, 0.9
 # Children of the population: the probability that two points are crossed, the mean number of sites that are

@@ -11,6 +11,7 @@ from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models import Energy, FeatureMap, Regression
 from dcmaes.space import Sites
 from dcmaes.strategies.front._constants import (
+    FIRST_VARIANCES,
     LARGEST_PAIRS,
     LARGEST_WIDTH,
     N_NEIGHBOURS,
@@ -143,13 +144,23 @@ def local_model(known: Known, centre: int, sites: Sites, variances: FloatArray) 
 
 
 def refitted(known: Known, centre: int, sites: Sites, variances: FloatArray, n_steps: int) -> FloatArray:
-    """Return variances of higher likelihood, shape (m, 7), after some steps."""
-    model = local_model(known, centre, sites, variances)
+    """Return variances of higher likelihood, shape (m, 7), after some steps from these or from the first.
+
+    Steps from variances that take everything for noise stay there.
+    """
+    models = [
+        _improved(local_model(known, centre, sites, start), n_steps)
+        for start in (variances, np.tile(FIRST_VARIANCES, (len(variances), 1)))
+    ]
+    pairs = zip(*(model.regressions for model in models), strict=True)
+    return np.stack([max(pair, key=Regression.log_likelihood).variances for pair in pairs])
+
+
+def _improved(model: LocalModel, n_steps: int) -> LocalModel:
     for _ in range(n_steps):
-        improved = model.improved_variances()
-        pairs = zip(model.regressions, improved, strict=True)
+        pairs = zip(model.regressions, model.improved_variances(), strict=True)
         model = replace(model, regressions=tuple(replace(one, variances=v) for one, v in pairs))
-    return np.stack([regression.variances for regression in model.regressions])
+    return model
 
 
 def _neighbours(known: Known, centre: int) -> IntArray:

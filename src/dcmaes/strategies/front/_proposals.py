@@ -7,7 +7,7 @@ import numpy as np
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.pareto import hypervolume_gains, is_nondominated
 from dcmaes.strategies._memory import Memory
-from dcmaes.strategies.front._constants import CHANGE_LIMITS, N_DRAWS, RADII, SMALLEST_LIMIT
+from dcmaes.strategies.front._constants import CHANGE_LIMITS, N_DRAWS, N_SPREAD, RADII, SMALLEST_LIMIT
 from dcmaes.strategies.front._known import Known
 from dcmaes.strategies.front._model import Draws, LocalModel, local_model
 from dcmaes.strategies.front._state import FrontState
@@ -28,7 +28,9 @@ def propose(
         own = weights[centres == centre]
         model = local_model(known, centre, state.sites, state.variances)
         taken.add_pending(model, memory)
-        chosen += _from_centre(model, np.repeat(own, N_DRAWS, axis=0), taken, rng, memory)
+        for x in _from_centre(model, np.repeat(own, N_DRAWS, axis=0), taken, rng, memory):
+            taken.points.add(x.tobytes())
+            chosen.append(x)
     return chosen
 
 
@@ -47,7 +49,12 @@ class _Taken:
     def __init__(self, known: Known) -> None:
         self.values = known.front_values
         self.limit = known.limit
+        self.points: set[bytes] = set()
         self._has_pending = False
+
+    def gains(self, values: FloatArray) -> FloatArray:
+        """Return what each of some points would add to the hypervolume, shape (n, m) to (n,)."""
+        return hypervolume_gains(values, self.values, self.limit, n_spread=N_SPREAD)
 
     def add(self, values: FloatArray) -> None:
         """Add points of predicted values, shape (n, m)."""
@@ -68,7 +75,8 @@ def _from_centre(
     """Return a new point for each `N_DRAWS` rows of weights, shape (c, m), as far as there are any."""
     draws = model.draw(len(weights), rng)
     points = _visited(model, draws, weights, rng)
-    points = points[~memory.contains(points)]
+    is_chosen = np.array([x.tobytes() in taken.points for x in points], dtype=bool)
+    points = points[~(is_chosen | memory.contains(points))]
     if len(points) == 0:
         return []
     values, expected = draws.values(points), model.predict(points)
@@ -78,7 +86,7 @@ def _from_centre(
         if not is_left.any():
             break
         drawn = values[first : first + N_DRAWS]
-        merit = np.max([hypervolume_gains(one, taken.values, taken.limit) for one in drawn], axis=0)
+        merit = np.max([taken.gains(one) for one in drawn], axis=0)
         if not (merit[is_left] > 0).any():
             # Nothing that would be on the front: what is nearest to it by these weights.
             merit = -(weights[first] * values[first]).max(axis=1)
