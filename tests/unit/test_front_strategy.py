@@ -87,7 +87,7 @@ def test_models_of_quadratics_predict_each_objective():
     values = np.stack([np.einsum("ni,ij,nj->n", x, w, x) for w in (one, other)], axis=1)
     memory = memory_of(values[:-8], x[:-8])
     known = Known.of(memory)
-    centre, first = int(known.front[len(known.front) // 2]), np.tile(FIRST_VARIANCES, (2, 1))
+    centre, first = int(known.front[len(known.front) // 2]), np.tile(FIRST_VARIANCES, (3, 1))
     variances = refitted(known, centre, SPACE.sites, first, 10)
     predicted = local_model(known, centre, SPACE.sites, variances).predict(x[-8:])
     low = values[:-8][known.front].min(axis=0)
@@ -134,7 +134,7 @@ def test_the_first_update_starts_from_what_is_known(m):
     told = memory.evaluations(np.arange(30))
     updated = strategy.update(state, told, memory)
     assert updated.n_fits == 1
-    assert updated.variances.shape == (m, 7)
+    assert updated.variances.shape == (m + 1, 7)
     again = strategy.state_from_dict(strategy.state_to_dict(updated), memory.sites)
     mine, theirs = (strategy.sample(s, 4, np.random.default_rng(3), memory) for s in (updated, again))
     np.testing.assert_array_equal(mine, theirs)

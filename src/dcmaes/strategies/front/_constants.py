@@ -6,6 +6,9 @@ BATCH = 4
 OPENING = 8
 # Variances of the components before anything is known, in the order of `dcmaes.models.COMPONENTS`.
 FIRST_VARIANCES = (1.0, 0.2, 0.2, 0.2, 0.2, 0.1, 0.01)
+# The same for the regression on violations, which has to show first that it explains them: as soon as no more
+# of their variance than this is taken for noise.
+FIRST_BARRIER_VARIANCES, VAGUE = (*FIRST_VARIANCES[:-1], 0.3), 0.05
 # The constant is never ruled out: values are standardized only approximately.
 SMALLEST_CONSTANT = 0.1
 # Evaluations that are looked at, and those in a regression, whose time grows with the cube.
@@ -31,6 +34,8 @@ RADII = (1.0, 2.0, 4.0, 8.0)
 N_DRAWS = 2
 # Where the hypervolume of proposals counts from, in units of the front beyond its worst values.
 MARGIN = 0.5
+# How much worse, in units of the front, a point counts that is expected to violate constraints.
+BEHIND = 10.0
 # Points from which gains of more than two objectives are estimated.
 N_SPREAD = 1000
 # The share of the batches that each side gets at least, and the decay by batch of what it has gained.

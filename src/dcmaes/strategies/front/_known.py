@@ -11,6 +11,7 @@ from dcmaes._validation import FloatArray, IntArray
 from dcmaes.pareto import is_nondominated
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies.front._constants import MARGIN, MEMORY
+from dcmaes.strategies.ising._barrier import beyond_constraints
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,12 +29,15 @@ class Known:
         Rows of what no other row dominates, in the order of the first objective.
     limit : array of shape (m,)
         Where the hypervolume counts from.
+    excess : array of shape (n,)
+        How far points are beyond the constraints, as far as violations tell; 0 for those that are not.
     """
 
     x: FloatArray
     values: FloatArray
     front: IntArray
     limit: FloatArray
+    excess: FloatArray
 
     @staticmethod
     def of(memory: Memory) -> Known:
@@ -44,12 +48,12 @@ class Known:
             places = np.union1d(memory.front, places)
         told = memory.evaluations(places)
         values, is_feasible = memory.values_at(places), told.violation == 0
-        limit = memory.reference
+        limit, excess = memory.reference, beyond_constraints(told.violation)
         if not is_feasible.any():
             values, is_feasible, limit = told.violation[:, None], np.isfinite(told.violation), None
         if not is_feasible.any():
             nothing = np.zeros(0, dtype=np.int64)
-            return Known(told.x, np.zeros((len(told), 1)), nothing, np.ones(1))
+            return Known(told.x, np.zeros((len(told), 1)), nothing, np.ones(1), np.zeros(len(told)))
         feasible = np.flatnonzero(is_feasible)
         front = feasible[is_nondominated(values[feasible])]
         front = front[np.lexsort(values[front].T[::-1])]
@@ -64,7 +68,7 @@ class Known:
         wanted = np.full(values.shape[1], 1 + MARGIN)
         if limit is not None:
             wanted = np.minimum(np.maximum(scale.bent(limit[None])[0], MARGIN), 2.0)
-        return Known(told.x, bent, front, wanted)
+        return Known(told.x, bent, front, wanted, excess)
 
     @cached_property
     def front_values(self) -> FloatArray:

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models import Energy, FeatureMap, Regression
 from dcmaes.space import Sites
 from dcmaes.strategies.front._constants import (
+    FIRST_BARRIER_VARIANCES,
     FIRST_VARIANCES,
     LARGEST_PAIRS,
     LARGEST_WIDTH,
@@ -19,12 +21,14 @@ from dcmaes.strategies.front._constants import (
     SMALLEST_REACH,
     SMALLEST_WEIGHT,
     SMALLEST_WIDTH,
+    VAGUE,
     VALUE_RANGE,
     WIDTH_FACTOR,
     WIDTH_IN_GAPS,
     WINDOW,
 )
 from dcmaes.strategies.front._known import Known
+from dcmaes.strategies.ising._barrier import limit_of
 from dcmaes.strategies.ising._relevance import distances, nearness
 
 
@@ -40,6 +44,8 @@ class LocalModel:
         How many choices neighbours on the front differ in.
     regressions : tuple of m Regression
         On standardized values.
+    limit : Regression or None
+        On how far points are beyond the constraints; None if few or none are.
     mean, scale : arrays of shape (m,)
         What was taken off values, and by what they were divided then.
     """
@@ -47,6 +53,7 @@ class LocalModel:
     feature_map: FeatureMap
     reach: float
     regressions: tuple[Regression, ...]
+    limit: Regression | None
     mean: FloatArray
     scale: FloatArray
 
@@ -57,25 +64,26 @@ class LocalModel:
         values: FloatArray = self.mean + self.scale * expected
         return values
 
+    @property
+    def barrier(self) -> Regression | None:
+        """The same if it tells which points are beyond, else None."""
+        return self.limit if self.limit is not None and self.limit.variances[-1] <= VAGUE else None
+
     def draw(self, n: int, rng: np.random.Generator) -> Draws:
         """Return `n` functions of each objective, drawn from what the evaluations leave open."""
         has_pairs = self.feature_map.n_features <= LARGEST_PAIRS
         energies = tuple(regression.draw(n, rng, has_pairs=has_pairs) for regression in self.regressions)
-        return Draws(self, energies)
-
-    def improved_variances(self) -> FloatArray:
-        """Return variances of higher likelihood, shape (m, 7)."""
-        improved = np.stack([regression.improved_variances() for regression in self.regressions])
-        improved[:, 0] = np.maximum(improved[:, 0], SMALLEST_CONSTANT)
-        return improved
+        barrier = None if self.barrier is None else self.barrier.draw(n, rng, has_pairs=has_pairs)
+        return Draws(self, energies, barrier)
 
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Functions drawn from a model: `energies` has a batch of c of them for each of m objectives."""
+    """Functions drawn from a model: c of them for each of m objectives, and for the constraints."""
 
     model: LocalModel
     energies: tuple[Energy, ...]
+    barrier: Energy | None
 
     def weighted(self, weights: FloatArray) -> Energy:
         """Return their weighted sums, one for each row of `weights`, shape (c, m) (O6)."""
@@ -87,6 +95,14 @@ class Draws:
         drawn = [energy.constant[:, None] + energy.values_at(features) for energy in self.energies]
         values: FloatArray = self.model.mean + self.model.scale * np.stack(drawn, axis=2)
         return values
+
+    def is_beyond(self, x: FloatArray) -> NDArray[np.bool_]:
+        """Tell which coded points violate constraints under each function, shape (n, d) to (c, n)."""
+        if self.barrier is None:
+            return np.zeros((len(self.energies[0].radial), len(x)), dtype=bool)
+        features = self.model.feature_map.features(x)
+        is_beyond: NDArray[np.bool_] = self.barrier.constant[:, None] + self.barrier.values_at(features) > 0
+        return is_beyond
 
 
 def weighted_sum(energies: Sequence[Energy], weights: FloatArray) -> Energy:
@@ -113,7 +129,7 @@ def weighted_sum(energies: Sequence[Energy], weights: FloatArray) -> Energy:
 
 
 def local_model(known: Known, centre: int, sites: Sites, variances: FloatArray) -> LocalModel:
-    """Return the regressions around row `centre` of what is known."""
+    """Return the regressions around row `centre` of what is known; `variances` have the shape (m + 1, 7)."""
     near = _neighbours(known, centre)
     feature_map = FeatureMap(sites, known.x[centre], _width(known, centre, near, sites))
     n_choices = feature_map.n_choices
@@ -122,45 +138,68 @@ def local_model(known: Known, centre: int, sites: Sites, variances: FloatArray) 
     distance = distances(features, n_choices, reach)
     nearest = np.argsort(distance, kind="stable")[:WINDOW]
     relevance = nearness(distance[nearest], feature_map.n_features)
+    every = Regression(
+        features=features[nearest],
+        n_choices=n_choices,
+        site=feature_map.site,
+        targets=np.zeros(len(nearest)),
+        weights=np.maximum(relevance, SMALLEST_WEIGHT),
+        variances=variances[-1],
+    )
+    limit = _limit(every, known.excess[nearest])
+    if limit is not None and limit.variances[-1] <= VAGUE:
+        is_used = known.excess[nearest] == 0
+        nearest, every = nearest[is_used], every.of_data(is_used)
     values = known.values[nearest]
     rise = (values - known.values[centre]) / VALUE_RANGE
-    weights = np.maximum(relevance[:, None] / (1 + rise**2) ** 2, SMALLEST_WEIGHT)
+    weights = np.maximum(every.weights[:, None] / (1 + rise**2) ** 2, SMALLEST_WEIGHT)
     share = weights / weights.sum(axis=0)
     mean = (share * values).sum(axis=0)
     scale = np.sqrt((share * (values - mean) ** 2).sum(axis=0))
     scale = np.where(scale > 0, scale, 1.0)
+    targets = (values - mean) / scale
     regressions = tuple(
-        Regression(
-            features=features[nearest],
-            n_choices=n_choices,
-            site=feature_map.site,
-            targets=(values[:, k] - mean[k]) / scale[k],
-            weights=weights[:, k],
-            variances=variances[k],
-        )
+        replace(every, targets=targets[:, k], weights=weights[:, k], variances=variances[k])
         for k in range(values.shape[1])
     )
-    return LocalModel(feature_map, reach, regressions, mean, scale)
+    return LocalModel(feature_map, reach, regressions, limit, mean, scale)
+
+
+def _limit(every: Regression, excess: FloatArray) -> Regression | None:
+    """Return the regression on how far points are beyond the constraints; None if few or none are (Q20)."""
+    found = limit_of(every, excess) if excess.any() and not excess.all() else None
+    return None if found is None else found[0]
 
 
 def refitted(known: Known, centre: int, sites: Sites, variances: FloatArray, n_steps: int) -> FloatArray:
-    """Return variances of higher likelihood, shape (m, 7), after some steps from these or from the first.
+    """Return variances of higher likelihood, shape (m + 1, 7), after some steps from these or from the first.
 
     Steps from variances that take everything for noise stay there.
     """
-    models = [
-        _improved(local_model(known, centre, sites, start), n_steps)
-        for start in (variances, np.tile(FIRST_VARIANCES, (len(variances), 1)))
-    ]
-    pairs = zip(*(model.regressions for model in models), strict=True)
-    return np.stack([max(pair, key=Regression.log_likelihood).variances for pair in pairs])
+    first = np.tile(FIRST_VARIANCES, (len(variances), 1))
+    first[-1] = FIRST_BARRIER_VARIANCES
+    models = [_improved(local_model(known, centre, sites, start), n_steps) for start in (variances, first)]
+    found = variances.copy()
+    for k, pair in enumerate(zip(*(model.regressions for model in models), strict=True)):
+        found[k] = max(pair, key=Regression.log_likelihood).variances
+    if models[0].limit is not None:
+        found[-1] = models[0].limit.variances
+    return found
 
 
 def _improved(model: LocalModel, n_steps: int) -> LocalModel:
+    """Return the model with variances of higher likelihood."""
     for _ in range(n_steps):
-        pairs = zip(model.regressions, model.improved_variances(), strict=True)
-        model = replace(model, regressions=tuple(replace(one, variances=v) for one, v in pairs))
+        regressions = tuple(_step(one) for one in model.regressions)
+        limit = None if model.limit is None else _step(model.limit)
+        model = replace(model, regressions=regressions, limit=limit)
     return model
+
+
+def _step(regression: Regression) -> Regression:
+    variances = regression.improved_variances()
+    variances[0] = max(variances[0], SMALLEST_CONSTANT)
+    return replace(regression, variances=variances)
 
 
 def _neighbours(known: Known, centre: int) -> IntArray:

@@ -7,7 +7,7 @@ import numpy as np
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.pareto import hypervolume_gains, is_nondominated
 from dcmaes.strategies._memory import Memory
-from dcmaes.strategies.front._constants import CHANGE_LIMITS, N_DRAWS, N_SPREAD, RADII, SMALLEST_LIMIT
+from dcmaes.strategies.front._constants import BEHIND, CHANGE_LIMITS, N_DRAWS, N_SPREAD, RADII, SMALLEST_LIMIT
 from dcmaes.strategies.front._known import Known
 from dcmaes.strategies.front._model import Draws, LocalModel, local_model
 from dcmaes.strategies.front._state import FrontState
@@ -79,17 +79,17 @@ def _from_centre(
     points = points[~(is_chosen | memory.contains(points))]
     if len(points) == 0:
         return []
-    values, expected = draws.values(points), model.predict(points)
+    values, expected, is_beyond = draws.values(points), model.predict(points), draws.is_beyond(points)
     is_left = np.ones(len(points), dtype=bool)
     chosen = []
     for first in range(0, len(weights), N_DRAWS):
         if not is_left.any():
             break
-        drawn = values[first : first + N_DRAWS]
-        merit = np.max([taken.gains(one) for one in drawn], axis=0)
+        each = range(first, first + N_DRAWS)
+        merit = np.max([np.where(is_beyond[c], 0.0, taken.gains(values[c])) for c in each], axis=0)
         if not (merit[is_left] > 0).any():
             # Nothing that would be on the front: what is nearest to it by these weights.
-            merit = -(weights[first] * values[first]).max(axis=1)
+            merit = -(weights[first] * values[first]).max(axis=1) - BEHIND * is_beyond[first]
         best = int(np.where(is_left, merit, -np.inf).argmax())
         is_left[best] = False
         chosen.append(points[best])
@@ -105,7 +105,7 @@ def _visited(model: LocalModel, draws: Draws, weights: FloatArray, rng: np.rando
     limits = np.resize(CHANGE_LIMITS, n_chains)[turn] * model.reach
     visited = search(
         draws.weighted(weights),
-        None,
+        draws.barrier,
         feature_map,
         Box.around(feature_map, np.resize(RADII, n_chains)[turn]),
         n_steps=10 + d // 2,

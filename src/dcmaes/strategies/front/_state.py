@@ -19,8 +19,8 @@ class FrontState:
     ----------
     sites : Sites
         The space.
-    variances : array of shape (m, 7)
-        Hyper-parameters of the regression on each objective, by component.
+    variances : array of shape (m + 1, 7)
+        Hyper-parameters of the regression on each objective, and on violations, by component.
     n_unfitted, n_fits, n_seen : int
         Evaluations since the variances were last refitted, refits in all, evaluations told in all.
     turn : str

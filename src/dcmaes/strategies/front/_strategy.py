@@ -17,6 +17,7 @@ from dcmaes.strategies._memory import Memory
 from dcmaes.strategies._protocol import Summary
 from dcmaes.strategies.front._constants import (
     BATCH,
+    FIRST_BARRIER_VARIANCES,
     FIRST_VARIANCES,
     KEEP,
     N_STEPS,
@@ -68,7 +69,7 @@ class FrontSearch:
         """Return the first state."""
         state = FrontState(
             sites=sites,
-            variances=np.tile(FIRST_VARIANCES, (memory.n_objectives, 1)),
+            variances=np.array([FIRST_VARIANCES] * memory.n_objectives + [FIRST_BARRIER_VARIANCES]),
             n_unfitted=0,
             n_fits=0,
             n_seen=0,
@@ -112,10 +113,8 @@ class FrontSearch:
             return state
         # Another point of the front each time.
         centre = int(known.front[(7 * state.n_fits) % len(known.front)])
-        kept = state.variances.copy()
-        n_kept = known.values.shape[1]
-        kept[:n_kept] = refitted(known, centre, state.sites, state.variances[:n_kept], N_STEPS)
-        return replace(state, variances=kept, n_unfitted=0, n_fits=state.n_fits + 1)
+        variances = refitted(known, centre, state.sites, state.variances, N_STEPS)
+        return replace(state, variances=variances, n_unfitted=0, n_fits=state.n_fits + 1)
 
     def convergence(self, state: FrontState, memory: Memory) -> str | None:
         """Return None: there is always another point of a front."""
@@ -154,7 +153,7 @@ class FrontSearch:
         if len(known.front) == 0 or known.values.shape[1] <= objective or not sites.is_free.any():
             return strength
         middle = int(known.front[len(known.front) // 2])
-        model = local_model(known, middle, sites, state.variances[: known.values.shape[1]])
+        model = local_model(known, middle, sites, state.variances)
         coupling = model.regressions[objective].mean(has_pairs=True).coupling
         if coupling is not None:
             site = model.feature_map.site
