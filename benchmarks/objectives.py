@@ -3,9 +3,9 @@
     python benchmarks/objectives.py run OUT.json [--seeds 3] [--optimizers NAME ...] [--problems NAME ...]
     python benchmarks/objectives.py table OUT.json
 
-`run` adds what is missing to OUT.json. Each run has 50 evaluations for each variable, at least 500, or up to
-`--most`. The area is the mean of the relative hypervolume over evaluations, on a logarithmic scale of
-evaluations from 10 on.
+`run` adds what is missing to OUT.json. Each run has 50 evaluations for each variable, but at least `--least`
+and at most `--most`. The area is the mean of the relative hypervolume from 10 to 500 evaluations, on a
+logarithmic scale of evaluations.
 """
 
 import argparse
@@ -113,13 +113,13 @@ def dimension(problem):
     return dc.Space.from_dict(problem.variables).dimension
 
 
-def run(path, seeds, optimizers, names, most):
+def run(path, seeds, optimizers, names, least, most):
     found = json.loads(path.read_text()) if path.exists() else []
     done = {(row["problem"], row["optimizer"], row["seed"]) for row in found}
     for problem in problems():
         if names and problem.name not in names:
             continue
-        budget = min(max(500, 50 * dimension(problem)), most)
+        budget = min(max(least, 50 * dimension(problem)), most)
         for seed in range(seeds):
             for optimizer in optimizers:
                 key = (problem.name, optimizer, seed)
@@ -153,8 +153,8 @@ def table(path):
 
 
 def area_of(row):
-    places = np.log([float(k) for k in row["volumes"]])
-    heights = np.array(list(row["volumes"].values()))
+    pairs = [(int(k), volume) for k, volume in row["volumes"].items() if int(k) <= SHOWN[-1]]
+    places, heights = np.log([k for k, _ in pairs]), np.array([volume for _, volume in pairs])
     return float(np.trapezoid(heights, places) / np.ptp(places))
 
 
@@ -165,9 +165,10 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--optimizers", nargs="*", default=list(OPTIMIZERS), choices=list(OPTIMIZERS))
     parser.add_argument("--problems", nargs="*", default=[])
+    parser.add_argument("--least", type=int, default=500)
     parser.add_argument("--most", type=int, default=10_000)
     given = parser.parse_args()
     if given.what == "run":
-        run(given.path, given.seeds, given.optimizers, given.problems, given.most)
+        run(given.path, given.seeds, given.optimizers, given.problems, given.least, given.most)
     else:
         table(given.path)
