@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations_with_replacement, product
 from typing import Any
 
@@ -171,19 +171,20 @@ def _front_by_flips(evaluate: Callable[[FloatArray], FloatArray], n: int, seed: 
 def two_knapsacks(n: int, seed: int) -> MultiProblem:
     """Return a knapsack with two profits for each item, negative; beyond the capacity items are paid for.
 
-    Weights are integers: dynamic programming over capacities gives the front itself. A load that is too
-    heavy loses, in both profits, twice the best profit per weight for each unit above the capacity, so it
-    never pays.
+    Dynamic programming gives the front itself. A load that is too heavy loses the best profit per weight, in
+    either profit, for the excess and for the heaviest thing, so it never pays.
     """
     rng = np.random.default_rng(seed)
     profits, weights = rng.integers(10, 101, (2, n)), rng.integers(10, 101, n)
     capacity = int(weights.sum()) // 2
-    fine = 2 * (profits / weights).max(axis=1)
+    fine = (profits / weights).max(axis=1)
 
     def function(x: Any) -> tuple[float, float]:
         load = np.asarray(x)
         excess = max(int(load @ weights) - capacity, 0)
-        first, second = (-(profits @ load) + fine * excess).tolist()
+        # At least what is lost by leaving things out until the load is within the capacity.
+        total = fine * (excess + weights.max()) if excess else 0.0
+        first, second = (-(profits @ load) + total).tolist()
         return first, second
 
     return MultiProblem(
@@ -263,6 +264,50 @@ def ds_int_lftl(n: int = 3, n_states: int = 5) -> MultiProblem:
     return MultiProblem(f"DSIntLFTL {n}+{n}+{n}", "DSIntLFTL", variables, function, front, is_exact=True)
 
 
+def tree_tuning() -> MultiProblem:
+    """Return a decision tree on the wine data: loss in cross-validation against the mean number of leaves.
+
+    The front is that of all 1,584 points, each of which is fitted five times: that takes half a minute.
+    """
+    variables: dict[str, Any] = {
+        "depth": {"type": "integer", "low": 1, "high": 6},
+        "leaves": {"type": "integer", "low": 2, "high": 12},
+        "least": {"type": "ordinal", "values": [1, 2, 5, 10]},
+        "criterion": {"type": "categorical", "choices": ["gini", "entropy"]},
+        "features": {"type": "ordinal", "values": [3, 6, 13]},
+    }
+
+    @cache
+    def fitted(depth: int, leaves: int, least: int, criterion: str, features: int) -> tuple[float, float]:
+        from sklearn.datasets import load_wine
+        from sklearn.model_selection import KFold
+        from sklearn.tree import DecisionTreeClassifier
+
+        inputs, target = load_wine(return_X_y=True)
+        losses, sizes = [], []
+        for train, test in KFold(5, shuffle=True, random_state=0).split(inputs):
+            tree = DecisionTreeClassifier(
+                criterion=criterion,
+                max_depth=depth,
+                max_leaf_nodes=leaves,
+                min_samples_leaf=least,
+                max_features=features,
+                random_state=0,
+            ).fit(inputs[train], target[train])
+            losses.append(1 - tree.score(inputs[test], target[test]))
+            sizes.append(tree.get_n_leaves())
+        return float(np.mean(losses)), float(np.mean(sizes))
+
+    def function(point: Any) -> tuple[float, float]:
+        return fitted(*(point[name] for name in variables))
+
+    def front() -> FloatArray:
+        ranges = [range(1, 7), range(2, 13), (1, 2, 5, 10), ("gini", "entropy"), (3, 6, 13)]
+        return np.array([fitted(*point) for point in product(*ranges)])
+
+    return MultiProblem("wine tree", "tuning", variables, function, front, is_exact=True)
+
+
 def problems() -> list[MultiProblem]:
     """Return the problems of the suite."""
     return [
@@ -273,4 +318,5 @@ def problems() -> list[MultiProblem]:
         two_knapsacks(32, seed=1),
         trap_and_inverse(30, 5),
         ds_int_lftl(),
+        tree_tuning(),
     ]
