@@ -55,7 +55,13 @@ class Known:
             nothing = np.zeros(0, dtype=np.int64)
             return Known(told.x, np.zeros((len(told), 1)), nothing, np.ones(1), np.zeros(len(told)))
         feasible = np.flatnonzero(is_feasible)
-        front = feasible[is_nondominated(values[feasible])]
+        # The memory knows the front of several objectives; that of one value is looked for here.
+        is_several = values.shape[1] > 1
+        front = (
+            np.searchsorted(places, memory.front)
+            if is_several
+            else feasible[is_nondominated(values[feasible])]
+        )
         front = front[np.lexsort(values[front].T[::-1])]
         scale = _Scale.of(values[front], values[feasible])
         bent = np.full(values.shape, np.nan)
