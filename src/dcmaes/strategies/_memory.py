@@ -16,6 +16,7 @@ from dcmaes.pareto import hypervolume
 from dcmaes.space import Sites
 from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
 from dcmaes.strategies._rows import RECORD, Evaluation, RowCodec, gathered
+from dcmaes.strategies._several import Several
 
 # Points excluded by constraints whose coordinates are kept: the last ones that a strategy drew.
 MOST_EXCLUDED = 4000
@@ -54,11 +55,6 @@ class Memory:
         The user's starting points, value NaN where not known yet.
     best : int or None
         The first evaluation with the lowest violation and value; None while all have failed.
-    front : int array of shape (k,)
-        Places of the feasible evaluations of several objectives that no other one dominates, as told.
-    grown_at : int or None
-        The last evaluation that enlarged the hypervolume of the front or, before any point was feasible,
-        that had the lowest violation; None if there is none.
     n_failures : int
         How many evaluations that were paid for have failed.
     has_violations : bool
@@ -80,9 +76,7 @@ class Memory:
     def __init__(self, sites: Sites, n_objectives: int = 1, reference: FloatArray | None = None) -> None:
         self.sites = sites
         self.n_objectives = n_objectives
-        self.reference = reference
-        self.front: IntArray = np.zeros(0, dtype=np.int64)
-        self.grown_at: int | None = None
+        self._several = Several(n_objectives, reference)
         self.codec = RowCodec(sites)
         self.starts = Evaluations.empty(sites.dimension)
         self.best: int | None = None
@@ -93,7 +87,6 @@ class Memory:
         self._n = 0
         self._rows = bytearray()
         self._records = bytearray()
-        self._values = bytearray()
         self._reasons: dict[int, str] = {}
         self._first: dict[bytes, int] = {}
         self._latest: dict[int, int] = {}
@@ -139,24 +132,10 @@ class Memory:
             self.n_failures += not evaluation.is_given
         elif self.best is None or rank < self._best_rank:
             self.best, self._best_rank = place, rank
-            self.grown_at = place
         self.has_violations |= 0.0 < evaluation.mean.violation < math.inf
         if self.n_objectives > 1:
-            self._append_values(place, values, evaluation.violation)
+            self._several.append(values, is_feasible=evaluation.violation <= 0.0)
         return place
-
-    def _append_values(self, place: int, values: Sequence[float] | None, violation: float) -> None:
-        """Add the values of several objectives, and what they change of the front."""
-        new = np.full(self.n_objectives, math.nan) if values is None else np.array(values, dtype=np.float64)
-        self._values += new.tobytes()
-        if violation > 0.0 or values is None:
-            return
-        front = self.values_at(self.front)
-        if (front <= new).all(axis=1).any():
-            return
-        self.front = np.append(self.front[~(new <= front).all(axis=1)], place)
-        if self.reference is None or (new < self.reference).all():
-            self.grown_at = place
 
     def tell(self, told: Evaluations, values: FloatArray | None = None) -> Evaluations:
         """Add evaluations that are no repeats, and return what was told with its places in the memory.
@@ -330,11 +309,22 @@ class Memory:
         (array([0, 1]), array([[2., 1.],
                [1., 3.]]))
         """
-        if self.n_objectives == 1:
-            return self.evaluations(places).value[:, None]
-        size = 8 * self.n_objectives
-        values: FloatArray = np.frombuffer(gathered(self._values, size, places), np.float64)
-        return values.reshape(-1, self.n_objectives)
+        return self.evaluations(places).value[:, None] if self.n_objectives == 1 else self._several.at(places)
+
+    @property
+    def front(self) -> IntArray:
+        """Places of the feasible evaluations of several objectives that no other one dominates, (k,)."""
+        return self._several.front
+
+    @property
+    def reference(self) -> FloatArray | None:
+        """The worst values of several objectives that are of interest, shape (m,), or None."""
+        return self._several.reference
+
+    @property
+    def grown_at(self) -> int | None:
+        """The last evaluation that enlarged the hypervolume of the front, else the best; None if none did."""
+        return self.best if self._several.grown_at is None else self._several.grown_at
 
     def hypervolume(self, reference: FloatArray) -> float:
         """Return the hypervolume of the front of several objectives up to a reference, shape (m,)."""
@@ -399,6 +389,7 @@ class Memory:
         now = copy.copy(self)
         now._out, now._n_out = dict(self._out), dict(self._n_out)
         now._draws = self._draws[-MOST_EXCLUDED:]
+        now._several = self._several.snapshot()
         return now
 
     def copy(self) -> Memory:
@@ -412,9 +403,10 @@ class Memory:
         (0, 2)
         """
         other = copy.copy(self)
-        own = ("_rows", "_records", "_values", "_reasons", "_first", "_latest", "_out", "_n_out", "_draws")
-        for name in (*own, "excluded"):
+        own = ("_rows", "_records", "_reasons", "_first", "_latest", "_out", "_n_out", "_draws", "excluded")
+        for name in own:
             setattr(other, name, copy.copy(getattr(self, name)))
+        other._several = self._several.copy()
         return other
 
     def _recall(self, most: int) -> Evaluations:
