@@ -111,6 +111,26 @@ def test_three_objectives():
     assert result.front.growth((11, 50, 6))[-1] == result.hypervolume((11, 50, 6))
 
 
+@pytest.mark.parametrize(
+    "extreme",
+    [
+        lambda x: ((x.sum() - 6) * 1e307, (30 - x @ WORTH) * 1e306),
+        lambda x: (1.7e308 * (1 - 2 * x[0]), 1.7e308 * (2 * x[1] - 1)),
+        lambda x: (x.sum() * 1e-310, -x[0] * 1e-320),
+        lambda x: (10.0 ** (x.sum() * 20), -x[3]),
+        lambda x: (1.0, 2.0),
+        lambda x: (x.sum() * 1e300, -x[0] * 1e300, x[1] * 1e305),
+    ],
+)
+def test_values_of_any_size(extreme):
+    result = run(extreme, objectives=len(extreme(np.zeros(10, dtype=int))), budget=40)
+    values = result.history.values
+    assert len(result.front) == is_nondominated(values).sum()
+    assert result.hypervolume() >= 0
+    assert result.fun == result.knee().value
+    assert result.front.growth()[-1] == result.hypervolume()
+
+
 def test_more_than_four_objectives_are_warned_of():
     with pytest.warns(UserWarning, match="5 objectives"):
         result = run(lambda x: x[:5].tolist(), objectives=5, budget=12)

@@ -53,6 +53,12 @@ def test_hypervolume_of_four_objectives_is_estimated_within_a_per_cent():
         assert hypervolume(front, np.ones(4)) == pytest.approx(exact, rel=0.01)
 
 
+def test_volumes_of_huge_values():
+    assert hypervolume([[-1.7e308, -1.7e308]], [1.7e308, -1.7e308 * (1 - 1e-10)]) == np.inf
+    assert hypervolume([[-1.7e308, 0.0]], [1.7e308, 1e-300]) == pytest.approx(3.4e8)
+    assert hypervolume([[0.0, 0.0, 0.0]], [1e300, 1e-300, 1e300]) == pytest.approx(1e300)
+
+
 @pytest.mark.parametrize("m", [1, 2])
 @pytest.mark.parametrize("seed", range(5))
 def test_gains_are_differences_of_hypervolumes(m, seed):

@@ -42,6 +42,22 @@ def hypervolume(values: ArrayLike, reference: ArrayLike) -> float:
     if len(points) == 0:
         return 0.0
     points = points[is_nondominated(points)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        volume = _measured(points, limit)
+        if np.isfinite(volume):
+            return volume
+        # Some differences are too large for a float: in units of the box around all points none is.
+        low = points.min(axis=0)
+        half = limit / 2 - low / 2
+        return (
+            _measured((points / 2 - low / 2) / half, np.ones(len(limit)))
+            * float(np.prod(half))
+            * 2.0 ** len(limit)
+        )
+
+
+def _measured(points: FloatArray, limit: FloatArray) -> float:
+    """Return the volume of points of which none dominates another one, all of them better than the limit."""
     n_objectives = len(limit)
     if n_objectives == 1:
         return float(limit[0] - points.min())

@@ -13,6 +13,9 @@ from dcmaes.strategies._memory import Memory
 from dcmaes.strategies.front._constants import MARGIN, MEMORY
 from dcmaes.strategies.ising._barrier import beyond_constraints
 
+# Values beyond this, in units of the front, are not told apart.
+_LARGEST = 1e100
+
 
 @dataclass(frozen=True, eq=False)
 class Known:
@@ -95,12 +98,13 @@ class _Scale:
         """Return the scale of a front; where all its points are alike, that of all feasible ones."""
         low = front.min(axis=0) / 2
         unit = front.max(axis=0) / 2 - low
-        spread = np.quantile(feasible, 0.5, axis=0) / 2 - low
+        spread = np.quantile(feasible / 2, 0.5, axis=0) - low
         unit = np.where(unit > 0, unit, np.maximum(spread, 0.0))
         return _Scale(low, np.where(unit > 0, unit, 1.0))
 
     def bent(self, values: FloatArray) -> FloatArray:
         """Return values in units of the front, those beyond it on a logarithmic scale (O5)."""
-        scaled = (values / 2 - self.low) / self.unit
+        with np.errstate(over="ignore"):
+            scaled = np.clip((values / 2 - self.low) / self.unit, -_LARGEST, _LARGEST)
         bent: FloatArray = np.where(scaled > 1, 1 + np.log(np.maximum(scaled, 1.0)), scaled)
         return bent
