@@ -48,8 +48,8 @@ def test_without_a_feasible_point_the_violation_is_what_counts():
 
 
 def test_a_reference_says_what_is_of_interest():
-    known = Known.of(memory_of([[0, 10], [4, 2]], reference=np.array([2.0, 6.0])))
-    np.testing.assert_allclose(known.limit, [0.5, 0.5])
+    known = Known.of(memory_of([[0, 10], [4, 2]], reference=np.array([1.0, 8.0])))
+    np.testing.assert_allclose(known.limit, [0.25, 0.75])
 
 
 def test_centres_are_the_points_that_are_best_by_the_weights():

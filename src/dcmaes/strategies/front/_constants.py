@@ -34,6 +34,8 @@ RADII = (1.0, 2.0, 4.0, 8.0)
 N_DRAWS = 2
 # Where the hypervolume of proposals counts from, in units of the front beyond its worst values.
 MARGIN = 0.5
+# The same where the user says what is of interest, within these: a reference may be far off.
+LIMITS = (0.05, 2.0)
 # How much worse, in units of the front, a point counts that is expected to violate constraints.
 BEHIND = 10.0
 # Points from which gains of more than two objectives are estimated.

@@ -10,7 +10,7 @@ import numpy as np
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.pareto import is_nondominated
 from dcmaes.strategies._memory import Memory
-from dcmaes.strategies.front._constants import MARGIN, MEMORY
+from dcmaes.strategies.front._constants import LIMITS, MARGIN, MEMORY
 from dcmaes.strategies.ising._barrier import beyond_constraints
 
 # Values beyond this, in units of the front, are not told apart.
@@ -76,7 +76,7 @@ class Known:
         bent = np.where(is_feasible[:, None], bent, high + share * np.maximum(high, 1.0))
         wanted = np.full(values.shape[1], 1 + MARGIN)
         if limit is not None:
-            wanted = np.minimum(np.maximum(scale.bent(limit[None])[0], MARGIN), 2.0)
+            wanted = np.clip(scale.bent(limit[None])[0], *LIMITS)
         return Known(told.x, bent, front, wanted, excess)
 
     @cached_property
