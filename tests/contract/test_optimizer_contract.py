@@ -10,7 +10,7 @@ import dcmaes.strategies
 
 SEARCH = [
     *("x0", "constraints", "store", "time_limit", "target", "patience", "duplicates", "on_error"),
-    "callbacks",
+    *("callbacks", "objectives", "reference"),
 ]
 
 
@@ -19,7 +19,7 @@ def keywords(function):
 
 
 def test_what_users_need_is_in_the_package_itself():
-    shown = set(dcmaes.optimizer.__all__) - {"Distribution", "History", "Noise", "Record"}
+    shown = set(dcmaes.optimizer.__all__) - {"Distribution", "Front", "History", "Noise", "Record"}
     for name in shown:
         assert name in dcmaes.__all__
         assert getattr(dcmaes, name) is getattr(dcmaes.optimizer, name)

@@ -29,9 +29,10 @@ NAMES = {
     "dcmaes.integrations.optuna": "DcmaesSampler",
     "dcmaes.integrations.sklearn": "DiscreteSearchCV FeatureSelector RedundantPair",
     "dcmaes.optimizer": """
-        Distribution EvaluationError History Interaction Noise Optimizer Outcome Record Result StopReason
-        Trial maximize minimize resume
+        Distribution EvaluationError Front History Interaction Noise Optimizer Outcome Record Result
+        StopReason Trial maximize minimize resume
     """,
+    "dcmaes.pareto": "best_by_weights hypervolume hypervolume_gains is_nondominated knee",
     "dcmaes.problems": """
         Problem bqp categorical_ackley categorical_leadingones categorical_onemax chosen_functions
         closest_vector coil_spring contamination_control ehrlich ellipsoid graph_colouring heat_exchanger
@@ -40,9 +41,10 @@ NAMES = {
         rastrigin rosenbrock rotated_ellipsoid speed_reducer sphere step stepped_beam trap weighted_max_sat
     """,
     "dcmaes.report": """
-        Band Convergence Coordinates Graph Heat Importance Marginals Matrix Timeline convergence_data
-        coordinates_data correlations_data graph_data importance_data interactions_data marginal_data
-        marginals_data plot_convergence plot_coordinates plot_correlations plot_importance
+        Band Convergence Coordinates FrontPath FrontPicture Graph Heat Importance Marginals Matrix Timeline
+        convergence_data coordinates_data correlations_data front_data front_path_data graph_data
+        importance_data interactions_data marginal_data marginals_data one_objective plot_convergence
+        plot_coordinates plot_correlations plot_front plot_front_path plot_growth plot_importance
         plot_interaction_graph plot_interactions plot_marginal plot_marginals plot_timeline render_html
         timeline_data write_html
     """,
@@ -52,8 +54,8 @@ NAMES = {
     """,
     "dcmaes.store": "Failure Loss Pending Span StoreError StoredRun read",
     "dcmaes.strategies": """
-        Auto Cma Evaluations Explaining IsingSearch Memory Mixing Modelling Paper RandomSearch Rank Strategy
-        Summary is_registered make_strategy strategy_names
+        Auto Cma Evaluations Explaining FrontSearch IsingSearch Memory Mixing Modelling Multiobjective Paper
+        RandomSearch Rank Strategy Summary is_registered make_strategy strategy_names
     """,
     "dcmaes.testing": "StrategyConformance conformance_spaces",
 }

@@ -25,6 +25,11 @@ class TestCma(StrategyConformance):
         return make_strategy("cma")
 
 
+class TestFront(StrategyConformance):
+    def make_strategy(self):
+        return make_strategy("front")
+
+
 class TestIsing(StrategyConformance):
     def make_strategy(self):
         return make_strategy("ising")

@@ -75,7 +75,13 @@ def code_is_smaller(text):
     return number_after("found:", text) < number_after("-Os:", text) < number_after("-O2:", text)
 
 
+def front_is_better(text):
+    simple, found = number_after("per weight:", text), number_after("found:", text)
+    return number_after("front:", text) >= 20 and found > 1.05 * simple
+
+
 CLAIMS = {
+    "pack_for_a_trek.py": front_is_better,
     "site_turbines.py": layout_is_better,
     "staff_a_clinic.py": clinic_is_cheaper,
     "tune_compiler.py": code_is_smaller,

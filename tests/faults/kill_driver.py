@@ -33,7 +33,7 @@ SPACE = dc.Space(
         "k": dc.Integer(0, 9, when={"c": "b"}),
     }
 )
-BUDGETS = {"serial": 600, "rounds": 400, "async": 300}
+BUDGETS = {"serial": 600, "rounds": 400, "async": 300, "front": 250}
 SECONDS = 0.002
 # How many interrupts of which kind, and how long after each other in seconds; no interrupt is SIGKILL.
 WAYS = {"killed": [], "interrupted": [0.0], "twice": [0.0, 0.004], "at_once": [0.0, 0.0]}
@@ -42,8 +42,9 @@ WAYS = {"killed": [], "interrupted": [0.0], "twice": [0.0, 0.004], "at_once": [0
 class Objective:
     """A function of the point alone, which notes each evaluation that it finishes."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, mode: str) -> None:
         self.log = folder / "finished.txt"
+        self.mode = mode
 
     def __call__(self, point):
         time.sleep(SECONDS)
@@ -52,21 +53,25 @@ class Objective:
             file.write(f"{json.dumps(point)}\n")
         if point["n"] % 11 == 0:
             raise ValueError("eleven")
-        return value
+        return (value, abs(point["n"] + point["m"])) if self.mode == "front" else value
 
 
 def run(folder: Path, mode: str, store: Path | None) -> dc.Result:
     """Begin or go on with the run, and finish it if nothing comes in between."""
-    workers = {} if mode == "serial" else {"workers": 2}
+    workers = {"workers": 2} if mode in ("rounds", "async") else {}
     rounds = {"batch_size": 5} if mode == "rounds" else {}
+    known = 400.0
+    strategy = {"strategy": "cma"}
+    if mode == "front":
+        known, strategy = (400.0, 33.0), {"objectives": ["loss", "size"]}
     return dc.minimize(
-        Objective(folder),
+        Objective(folder, mode),
         SPACE,
         budget=BUDGETS[mode],
         seed=5,
-        strategy="cma",
         store=store,
-        x0=[{"n": 3, "m": 3, "c": "a"}, ({"n": 30, "m": 3, "c": "a"}, 400.0)],
+        x0=[{"n": 3, "m": 3, "c": "a"}, ({"n": 30, "m": 3, "c": "a"}, known)],
+        **strategy,
         **workers,
         **rounds,
     )

@@ -189,3 +189,32 @@ def test_fits_that_all_fail_are_told_with_their_reason():
 def test_bad_arguments_are_named(arguments, message):
     with pytest.raises((TypeError, ValueError), match=message):
         FeatureSelector(GaussianNB(), cv=3, **({"n_iter": 5} | arguments)).fit(X, Y)
+
+
+def test_the_front_has_the_best_score_of_each_number_of_features():
+    X, y = linear_data()
+    selector = FeatureSelector(LinearRegression(), n_iter=80, front=True, random_state=0).fit(X, y)
+    sizes = selector.front_.sum(axis=1)
+    assert (np.diff(sizes) > 0).all()
+    assert (np.diff(selector.front_scores_) > 0).all()
+    for size, score in zip(sizes, selector.front_scores_, strict=True):
+        smaller = selector.supports_.sum(axis=1) <= size
+        assert score == selector.scores_[smaller].max()
+    assert sizes[0] == 1
+    (three,) = selector.front_[sizes == 3]
+    assert np.flatnonzero(three).tolist() == [0, 3, 5]
+    assert selector.best_score_ == selector.scores_.max() == selector.front_scores_[-1]
+
+
+def test_without_a_search_for_it_the_front_is_that_of_what_was_scored():
+    selector = FeatureSelector(GaussianNB(), n_iter=20, random_state=0).fit(X, Y)
+    sizes, scores = selector.supports_.sum(axis=1), selector.scores_
+    for support, score in zip(selector.front_, selector.front_scores_, strict=True):
+        assert not (
+            (sizes <= support.sum()) & (scores >= score) & ((sizes < support.sum()) | (scores > score))
+        ).any()
+
+
+def test_front_must_be_a_flag():
+    with pytest.raises(TypeError, match="front must be True or False, got 'yes'"):
+        FeatureSelector(GaussianNB(), front="yes").fit(X, Y)

@@ -17,7 +17,9 @@ import numpy as np
 import dcmaes as dc
 from dcmaes.cli._errors import ExitCode, SpecError
 from dcmaes.optimizer import History, Record
-from dcmaes.progress import Standing, describe_duration, estimate_left
+from dcmaes.progress import Standing, describe_duration, describe_point, estimate_left
+from dcmaes.run._history import book_names
+from dcmaes.run._objectives import Objectives
 
 if TYPE_CHECKING:
     from dcmaes.store import StoredRun
@@ -52,8 +54,10 @@ def repeat_command(store: Path, run: StoredRun) -> str | None:
 
 def result_to_dict(result: dc.Result, store: Path | None) -> dict[str, Any]:
     """Return a result as data for JSON; numbers that JSON does not have are null."""
+    front = {"front": front_to_list(result)} if isinstance(result.fun, tuple) else {}
     return {
         "best": best_to_dict(result),
+        **front,
         "n_evaluations": result.nfev,
         "n_failures": result.n_failures,
         "n_restarts": result.n_restarts,
@@ -69,14 +73,26 @@ def result_to_dict(result: dc.Result, store: Path | None) -> dict[str, Any]:
 
 
 def best_to_dict(result: dc.Result) -> dict[str, Any] | None:
-    """Return the best point as data for JSON, or None if there is none."""
+    """Return the best point as data for JSON, or None if there is none; of several objectives, the knee."""
     if result.x is None:
         return None
+    several = result.objectives if isinstance(result.fun, tuple) else None
     return {
-        "value": plain(result.fun),
+        "value": plain(result.fun if several is None else dict(zip(several, result.fun, strict=True))),
         "violation": plain(result.violation),
         "point": plain(result.x),
     }
+
+
+def front_to_list(result: dc.Result) -> list[dict[str, Any]]:
+    """Return the front of several objectives as data for JSON, in the order of the first."""
+    return [
+        {
+            "value": dict(zip(result.objectives, plain(record.value), strict=True)),
+            "point": plain(record.point),
+        }
+        for record in result.front
+    ]
 
 
 def to_json(data: Any, indent: int | None = 2) -> str:
@@ -104,9 +120,11 @@ def describe_result(result: dc.Result, store: Path | None) -> str:
     lines = []
     if result.x is None:
         lines.append("nothing found: no evaluation gave a value")
+    elif isinstance(result.fun, tuple) and len(result.front):
+        lines += _describe_front(result)
     else:
         remark = f", infeasible by {result.violation:.6g}" if result.violation > 0.0 else ""
-        lines.append(f"best value  {result.fun:.10g}{remark}")
+        lines.append(f"best value  {_describe_fun(result)}{remark}")
         point = result.x if isinstance(result.x, dict) else {f"x{i}": v for i, v in enumerate(result.x)}
         width = max(len(name) for name in point)
         lines += [f"  {name:<{width}}  {value}" for name, value in point.items()]
@@ -120,31 +138,57 @@ def describe_result(result: dc.Result, store: Path | None) -> str:
     return "\n".join(lines)
 
 
+def _describe_fun(result: dc.Result) -> str:
+    return "none" if isinstance(result.fun, tuple) else f"{result.fun:.10g}"
+
+
+def _describe_front(result: dc.Result) -> list[str]:
+    """Return the points of a front, a line each, the knee marked."""
+    names, values = result.objectives, result.front.values
+    cells = [list(names), *([f"{value:.6g}" for value in row] for row in values.tolist())]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    knee = result.knee().id
+    marks = [" ", *("*" if record.id == knee else " " for record in result.front)]
+    points = ["", *(describe_point(record.point) for record in result.front)]
+    lines = [f"front       {len(values)} points, the knee marked with *"]
+    for mark, row, point in zip(marks, cells, points, strict=True):
+        numbers = "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
+        lines.append(f"{mark} {numbers}  {point}".rstrip())
+    return lines
+
+
 def write_csv(history: History, names: tuple[str | int, ...], file: IO[str]) -> None:
     """Write every evaluation as a line of CSV, variables first."""
     columns = [name if isinstance(name, str) else f"x{name}" for name in names]
-    taken = set(_BOOK)
+    book_header = book_names(history._objectives)
+    taken = {*_BOOK, *book_header}
     header = [f"point.{name}" if name in taken else name for name in columns]
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["id", *header, *_BOOK[1:]])
+    writer.writerow(["id", *header, *book_header[1:]])
     for record in history:
         point = record.point
         # Inactive variables have empty cells.
         values = [point.get(name, "") for name in names] if isinstance(point, dict) else point.tolist()
         book = record._asdict()
-        writer.writerow([record.id, *values, *("" if book[k] is None else book[k] for k in _BOOK[1:])])
+        if history._objectives is not None:
+            book |= dict(zip(history._objectives.names, book.pop("value"), strict=True))
+        writer.writerow([record.id, *values, *("" if book[k] is None else book[k] for k in book_header[1:])])
 
 
 def write_json(history: History, file: IO[str]) -> None:
     """Write every evaluation as an object of one JSON array, an object in a line."""
     file.write("[")
-    for separator, line in zip(_separators(), map(_record_line, history), strict=False):
+    lines = (_record_line(record, history._objectives) for record in history)
+    for separator, line in zip(_separators(), lines, strict=False):
         file.write(separator + line)
     file.write("\n]\n")
 
 
-def _record_line(record: Record) -> str:
-    return to_json(plain(record._asdict()), indent=None)
+def _record_line(record: Record, objectives: Objectives | None) -> str:
+    book = record._asdict()
+    if objectives is not None:
+        book["value"] = dict(zip(objectives.names, record.value, strict=True))
+    return to_json(plain(book), indent=None)
 
 
 def _separators() -> Iterator[str]:
@@ -164,7 +208,8 @@ def read_standing(run: StoredRun) -> Standing:
         n_pending=len(run.pending) if run.is_running else 0,
         n_failures=result.n_failures,
         n_restarts=result.n_restarts,
-        best_value=result.fun,
+        best_value=math.nan if isinstance(result.fun, tuple) else result.fun,
+        n_front=len(result.front) if isinstance(result.fun, tuple) else 0,
         best_violation=0.0 if result.x is None else result.violation,
         best_point=result.x,
         best_number=0 if best is None else max(best + 1 - n_given, 0),

@@ -41,6 +41,8 @@ class Command:
         Program and arguments; there is no shell.
     value, violation : ValueReader
         Where the numbers come from; without `violation` every value is feasible.
+    objectives : mapping of str to ValueReader
+        With several objectives, where the value of each comes from, in the place of `value`.
     folder : Path
         Where it runs, unless each evaluation has a folder of its own.
     has_own_folder : bool
@@ -71,19 +73,32 @@ class Command:
     infeasible_codes: tuple[int, ...] = ()
     keep: str = "all"
     output_limit: int = OUTPUT_LIMIT
+    objectives: Mapping[str, ValueReader] = field(default_factory=dict)
 
     @property
-    def shared_file(self) -> str | None:
-        """Which of "value" and "violation" is in a file that evaluations at the same time would share."""
-        for name, reader in (("value", self.value), ("violation", self.violation)):
+    def readers(self) -> dict[tuple[str, ...], ValueReader]:
+        """Where numbers come from, by their key in a specification."""
+        found: dict[tuple[str, ...], ValueReader] = {
+            ("objectives", name): reader for name, reader in self.objectives.items()
+        }
+        if not found:
+            found["value",] = self.value
+        if self.violation is not None:
+            found["violation",] = self.violation
+        return found
+
+    @property
+    def shared_file(self) -> tuple[str, ...] | None:
+        """The key of a number in a file that evaluations at the same time would share, or None."""
+        for key, reader in self.readers.items():
             if not self.has_own_folder and isinstance(reader, JsonKey) and not reader.is_apart:
-                return name
+                return key
         return None
 
     @property
     def names(self) -> set[str]:
         """The names in its placeholders: of variables, and what else is filled in."""
-        files = [reader.file for reader in (self.value, self.violation) if isinstance(reader, JsonKey)]
+        files = [reader.file for reader in self.readers.values() if isinstance(reader, JsonKey)]
         templates = (*self.arguments, *self.environment.values(), *files)
         return {placeholder.name for template in templates for placeholder in template.placeholders}
 
@@ -118,8 +133,8 @@ class CommandObjective:
         self._groups = ProcessGroups()
         self._has_warned = False
 
-    def __call__(self, trial: Trial) -> float | Outcome:
-        """Return the value, or raise `CommandError` with the reason of the last attempt."""
+    def __call__(self, trial: Trial) -> Any:
+        """Return the value, several as a dict, or raise `CommandError` with the last reason."""
         n_attempts = 1 + self.command.n_retries
         for attempt in range(1, n_attempts):
             with contextlib.suppress(CommandError):
@@ -135,7 +150,7 @@ class CommandObjective:
         """End every program that is running, at once, and start no other."""
         self._groups.close()
 
-    def _attempt(self, trial: Trial, attempt: int) -> float | Outcome:
+    def _attempt(self, trial: Trial, attempt: int) -> Any:
         with self._folders(trial.id) as (kept, folder):
             evaluation = _Evaluation(self.command, self._groups, trial, folder, self._spec_folder)
             try:
@@ -210,7 +225,7 @@ class _Evaluation:
         self._arguments = command.fill(self._values)
         self._finished: Finished | None = None
 
-    def run(self) -> float | Outcome:
+    def run(self) -> Any:
         command = self._command
         before = self._file_states()
         try:
@@ -226,10 +241,14 @@ class _Evaluation:
             return Outcome(None, 1.0)
         if finished.code not in command.success_codes:
             raise CommandError(f"{_describe_code(finished.code)}{_last_words(finished)}")
-        value = command.value.read(self._printed(before.get("value")), self._values)
-        if command.violation is None:
-            return value
-        return Outcome(value, command.violation.read(self._printed(before.get("violation")), self._values))
+        found = {
+            key: reader.read(self._printed(before.get(key)), self._values)
+            for key, reader in command.readers.items()
+        }
+        value: Any = found.get(("value",))
+        if command.objectives:
+            value = {name: found["objectives", name] for name in command.objectives}
+        return value if command.violation is None else Outcome(value, found["violation",])
 
     def failure(self, reason: str) -> CommandError:
         """Return the error to raise, with the end of what was printed, which is kept where errors are."""
@@ -240,7 +259,7 @@ class _Evaluation:
                     error.add_note(f"--- {name} ---\n{text[-_N_END:].rstrip()}")
         return error
 
-    def write(self, kept: Path, told: float | Outcome | None, reason: str | None, n: int) -> None:
+    def write(self, kept: Path, told: Any, reason: str | None, n: int) -> None:
         """Keep what the program printed in its `n`-th attempt, and what was run."""
         finished = self._finished
         record = {
@@ -259,11 +278,10 @@ class _Evaluation:
                 if printed:
                     (kept / name).write_text(printed, encoding="utf-8")
 
-    def _file_states(self) -> dict[str, tuple[int, int, int] | None]:
-        readers = {"value": self._command.value, "violation": self._command.violation}
+    def _file_states(self) -> dict[tuple[str, ...], tuple[int, int, int] | None]:
         return {
-            name: reader.state(self._folder, self._values)
-            for name, reader in readers.items()
+            key: reader.state(self._folder, self._values)
+            for key, reader in self._command.readers.items()
             if isinstance(reader, JsonKey)
         }
 

@@ -34,8 +34,9 @@ def read_command(
     command = Command(
         arguments=_read_arguments(table, variables),
         folder=_read_folder(table, spec_folder),
-        value=_read_reader(table, "value", variables) or LastNumber(),
-        violation=_read_reader(table, "violation", variables),
+        value=_read_reader(table, ("value",), variables) or LastNumber(),
+        violation=_read_reader(table, ("violation",), variables),
+        objectives=_read_objectives(table, variables),
         has_own_folder=own_folder,
         environment=_read_environment(table, variables),
         timeout=timeout,
@@ -46,7 +47,7 @@ def read_command(
         output_limit=table.get("output_limit", lambda n, v: check_integer(n, v, low=1000), OUTPUT_LIMIT),
     )
     if workers > 1 and command.shared_file is not None:
-        raise table.error(describe_sharing(workers), command.shared_file)
+        raise table.error(describe_sharing(workers), *command.shared_file)
     return command
 
 
@@ -150,30 +151,50 @@ def _read_environment(table: Table, variables: Mapping[str, Variable]) -> dict[s
     return found
 
 
-def _read_reader(table: Table, key: str, variables: Mapping[str, Variable]) -> ValueReader | None:
-    if key not in table.data:
+def _read_objectives(table: Table, variables: Mapping[str, Variable]) -> dict[str, ValueReader]:
+    """Return where the values of several objectives are; their names were checked before."""
+    found = {}
+    for name, entry in table.data.get("objectives", {}).items():
+        key = ("objectives", name)
+        reader = _read_reader(table, (*key, "value"), variables) if isinstance(entry, dict) else None
+        if reader is None:
+            raise table.error(f"say where its value is: value = {_VALUE_FORMS}", *key)
+        found[name] = reader
+    if found and "value" in table.data:
+        raise table.error("value is for one objective; each of [objectives] has its own", "value")
+    return found
+
+
+def _read_reader(
+    table: Table, place: tuple[str, ...], variables: Mapping[str, Variable]
+) -> ValueReader | None:
+    data: Any = table.data
+    for part in place[:-1]:
+        data = data[part]
+    key = place[-1]
+    if key not in data:
         return None
-    form = table.data[key]
+    form = data[key]
     if form == "last-number":
         return LastNumber()
     if not isinstance(form, dict) or ("regex" in form) == ("json" in form):
-        raise table.error(f"{key} must be {_VALUE_FORMS}; got {form!r}", key)
+        raise table.error(f"{key} must be {_VALUE_FORMS}; got {form!r}", *place)
     allowed = ("regex", "stream") if "regex" in form else ("json", "key")
     for name, value in form.items():
         if name not in allowed:
-            raise table.error(f"{name!r} is not a key here (known: {', '.join(allowed)})", key, name)
+            raise table.error(f"{name!r} is not a key here (known: {', '.join(allowed)})", *place, name)
         if not isinstance(value, str):
-            raise table.error(f"must be text, got {value!r}", key, name)
+            raise table.error(f"must be text, got {value!r}", *place, name)
     if "json" in form:
-        file = _template(table, (key, "json"), form["json"], variables)
-        _check_always(table, (key, "json"), file, variables)
+        file = _template(table, (*place, "json"), form["json"], variables)
+        _check_always(table, (*place, "json"), file, variables)
         return JsonKey(file, tuple(part for part in form.get("key", "").split(".") if part))
     stream = form.get("stream", "stdout")
-    table.attempt((key, "stream"), check_choice, "stream", stream, ("stdout", "stderr"))
+    table.attempt((*place, "stream"), check_choice, "stream", stream, ("stdout", "stderr"))
     try:
         return LastMatch(re.compile(form["regex"], re.MULTILINE), stream)
     except re.error as error:
-        raise table.error(f"{form['regex']!r} is no regular expression: {error}", key, "regex") from None
+        raise table.error(f"{form['regex']!r} is no regular expression: {error}", *place, "regex") from None
 
 
 def _flag(name: str, value: Any) -> bool:

@@ -23,7 +23,7 @@ value = "last-number"
 # value = {{ regex = "loss=(.*)" }}
 # value = {{ json = "out.json", key = "loss" }}       # with several workers: own_folder = true
 
-direction = "minimize"        # or "maximize"
+direction = "minimize"        # or "maximize"; for several objectives see [objectives] below
 budget = 100                  # how many times the program may be run
 workers = 2                   # how many at the same time
 store = "{stem}.db"           # every evaluation is kept here; `dcmaes resume {stem}.db` continues a run
@@ -57,6 +57,11 @@ mode = {{ type = "categorical", choices = ["safe", "fast", "exact"] }}
 extra = {{ type = "binary" }}
 # size = {{ type = "ordinal", values = [16, 32, 64, 128] }}
 # depth = {{ type = "integer", low = 1, high = 9, when = {{ mode = "fast" }} }}  # only if mode is fast
+
+# Several objectives, in the place of value and direction above; reference is the worst value of interest.
+# [objectives]
+# loss = {{ value = {{ regex = "loss=(.*)" }}, direction = "minimize" }}
+# speed = {{ value = {{ regex = "speed=(.*)" }}, direction = "maximize" }}
 """
 
 

@@ -41,7 +41,7 @@ def override(spec: Spec, workers: int | None, store: Path | None, **settings: An
     spec = replace(spec, settings={**spec.settings, **changed})
     if workers is not None:
         if workers > 1 and spec.command is not None and spec.command.shared_file is not None:
-            raise SpecError(describe_sharing(workers), spec.path, (spec.command.shared_file,))
+            raise SpecError(describe_sharing(workers), spec.path, spec.command.shared_file)
         spec = replace(spec, workers=workers)
     return spec if store is None else replace(spec, store=store)
 
@@ -63,7 +63,7 @@ def check_program(spec: Spec) -> None:
 
 def example_point(spec: Spec) -> Any:
     """Return a point that a run could begin with, or raise `SpecError` if there is none to be found."""
-    settings = {name: spec.settings[name] for name in ("x0", "constraints")}
+    settings = {name: spec.settings[name] for name in ("x0", "constraints", "objectives", "reference")}
     with _warning_in_lines():
         optimizer = dc.Optimizer(spec.space, budget=1, seed=0, strategy="random", **settings)
         trials = optimizer.ask(1)

@@ -136,7 +136,7 @@ def minimize(
     with reporting():
         found = read_spec(spec)
         try:
-            start = None if x0 is None else start_from(x0, found.space)
+            start = None if x0 is None else start_from(x0, found.space, found.several)
         except (TypeError, ValueError) as error:
             raise Failure(f"--x0: {error}", ExitCode.BAD_INPUT) from None
         changed = override(
@@ -218,11 +218,12 @@ def status(store: Path, once: bool, as_json: bool) -> None:
 @click.argument("store", type=_FILE)
 @click.option("--value", "form", flag_value="value", help="Print the value only.")
 @click.option("--point", "form", flag_value="point", help="Print the point only, as JSON.")
+@click.option("--front", "form", flag_value="front", help="Print all points of the front, as JSON.")
 @click.option("--command", "form", flag_value="command", help="Print the command line with the best point.")
 @click.option("--spec", type=_FILE, help="For --command: the specification, if it is not beside STORE.")
 def best(store: Path, form: str | None, spec: Path | None) -> None:
-    """Print the best point of the run in STORE as JSON."""
-    from dcmaes.cli._answers import best_to_dict, to_json
+    """Print the best point of the run in STORE as JSON; with several objectives, the knee of the front."""
+    from dcmaes.cli._answers import best_to_dict, front_to_list, to_json
     from dcmaes.cli._execution import example_command, shell_line
     from dcmaes.cli._spec import find_spec, find_store
     from dcmaes.store import read
@@ -232,10 +233,13 @@ def best(store: Path, form: str | None, spec: Path | None) -> None:
         found = best_to_dict(result)
         if found is None:
             raise Failure(f"{store}: no evaluation gave a value yet", ExitCode.NO_RESULT)
-        if form == "command":
+        if form == "front":
+            click.echo(to_json(front_to_list(result)))
+        elif form == "command":
             click.echo(shell_line(example_command(find_spec(store, spec), result.x)))
         else:
-            click.echo(repr(result.fun) if form == "value" else to_json(found["point"] if form else found))
+            one = result.fun if not isinstance(result.fun, tuple) else found["value"]
+            click.echo(repr(one) if form == "value" else to_json(found["point"] if form else found))
         if not result.success:
             sys.exit(ExitCode.NO_RESULT)
 

@@ -16,6 +16,8 @@ from dcmaes.cli._command_spec import COMMAND_KEYS, read_command
 from dcmaes.cli._errors import SpecError
 from dcmaes.cli._template import NAME
 from dcmaes.cli._toml import Table
+from dcmaes.run._history import BOOK
+from dcmaes.run._objectives import DIRECTIONS, Objectives, read_objectives
 from dcmaes.run._settings import ON_ERROR
 from dcmaes.run._start import read_start
 from dcmaes.space import Space
@@ -26,8 +28,10 @@ from dcmaes.strategies import make_strategy
 GENERAL_KEYS = (
     *("objective", "command", "direction", "space", "x0", "constraints", "budget", "time_limit", "target"),
     *("patience", "evaluation_timeout", "workers", "batch_size", "seed", "strategy", "duplicates"),
-    *("on_error", "store"),
+    *("on_error", "store", "objectives"),
 )
+# What can be said of one of several objectives.
+_OBJECTIVE_KEYS = ("value", "direction", "reference")
 # Names that keys had once; those of today are the names of the arguments of `minimize`.
 _RENAMED = {"start": "x0", "timeout": "evaluation_timeout"}
 _REFERENCE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
@@ -52,7 +56,7 @@ class Spec:
         The function, "module:function".
     settings : mapping
         Arguments of `minimize`: budget, seed, strategy, x0, constraints, time_limit, target, patience,
-        duplicates, on_error, batch_size.
+        duplicates, on_error, batch_size, objectives, reference.
     direction : {"minimize", "maximize"}
         Which values are good.
     workers : int
@@ -80,6 +84,11 @@ class Spec:
     def folder(self) -> Path:
         """The folder of the file, from which paths and modules in it are found."""
         return self.path.parent
+
+    @property
+    def several(self) -> Objectives | None:
+        """The objectives, if there are several."""
+        return read_objectives(self.settings["objectives"], self.settings["reference"], "minimize", BOOK)
 
     def load_objective(self) -> Callable[[Any], Any]:
         """Return the function named by `objective`, or raise `SpecError`."""
@@ -150,11 +159,15 @@ def _unused(command: Command | None, space: Space) -> list[str]:
 
 
 def _read_settings(table: Table, space: Space, folder: Path) -> dict[str, Any]:
+    objectives, reference = _read_objectives(table)
+    several = table.attempt(("objectives",), read_objectives, objectives, reference, "minimize", BOOK)
+    if several is not None and "direction" in table.data:
+        raise table.error("direction is for one objective; each of [objectives] has its own", "direction")
     return {
         "budget": table.get("budget", _positive),
         "seed": table.get("seed", lambda name, value: check_integer(name, value, low=0)),
         "strategy": table.get("strategy", _strategy, "auto"),
-        "x0": _read_start(table, space, folder),
+        "x0": _read_start(table, space, folder, several),
         "constraints": _read_constraints(table, space, folder),
         "time_limit": table.get("time_limit", check_duration),
         "target": table.get("target", check_number),
@@ -162,7 +175,37 @@ def _read_settings(table: Table, space: Space, folder: Path) -> dict[str, Any]:
         "duplicates": table.get("duplicates", _choice("cache", "reevaluate", "allow"), "cache"),
         "on_error": table.get("on_error", _choice(*ON_ERROR), "penalize"),
         "batch_size": table.get("batch_size", _positive),
+        "objectives": objectives,
+        "reference": reference,
     }
+
+
+def _read_objectives(table: Table) -> tuple[dict[str, str] | None, dict[str, float] | None]:
+    """Return the directions of several objectives and the worst values of interest, by name, or None."""
+    data = table.data.get("objectives")
+    if data is None:
+        return None, None
+    if not isinstance(data, dict):
+        example = 'loss = { value = { regex = "loss=(.*)" }, direction = "minimize" }'
+        raise table.error(f"objectives must be a table [objectives] such as {example}", "objectives")
+    directions, reference = {}, {}
+    for name, entry in data.items():
+        key = ("objectives", name)
+        given = {"direction": entry} if isinstance(entry, str) else entry
+        if not isinstance(given, dict):
+            raise table.error(f"must be a direction or a table, got {entry!r}", *key)
+        for part in given:
+            if part not in _OBJECTIVE_KEYS:
+                known = ", ".join(_OBJECTIVE_KEYS)
+                raise table.error(f"{part!r} is not a key here (known: {known})", *key, part)
+        chosen = given.get("direction", "minimize")
+        directions[name] = table.attempt(key, check_choice, "direction", chosen, DIRECTIONS)
+        if "reference" in given:
+            reference[name] = table.attempt(key, check_number, "reference", given["reference"])
+    if reference and len(reference) < len(data):
+        missing = next(name for name in data if name not in reference)
+        raise table.error("reference must be there for all objectives or for none", "objectives", missing)
+    return directions, reference or None
 
 
 def _read_space(table: Table) -> Space:
@@ -203,7 +246,7 @@ def _with_ancestors(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def start_from(path: Path, space: Space) -> Any:
+def start_from(path: Path, space: Space, objectives: Objectives | None = None) -> Any:
     """Return the evaluations in a file as `minimize` takes them: a CSV file, or the store of another run.
 
     Raises ValueError, or what else is wrong with them, before anything is run.
@@ -218,13 +261,13 @@ def start_from(path: Path, space: Space) -> Any:
         raise ValueError(f"{path} cannot be read: {error.strerror}") from None
     except StoreError as error:
         raise ValueError(str(error)) from None
-    read_start(source, space)
+    read_start(source, space, objectives)
     return source
 
 
-def _read_start(table: Table, space: Space, folder: Path) -> Any:
+def _read_start(table: Table, space: Space, folder: Path, objectives: Objectives | None) -> Any:
     if isinstance(table.data.get("x0"), str):
-        return table.attempt(("x0",), start_from, folder / table.data["x0"], space)
+        return table.attempt(("x0",), start_from, folder / table.data["x0"], space, objectives)
     points: list[Any] | None = table.get("x0", _points)
     for i, point in enumerate(points or ()):
         table.attempt(("x0", i), space.encode, point)

@@ -71,3 +71,17 @@ class Energy:
         linear = (features * (self.field + self.gradient(features))).sum(axis=1) / 2
         total: FloatArray = self.radial * rho + linear + (self.curvature * z**2).sum(axis=1)
         return total
+
+    def values_at(self, features: FloatArray) -> FloatArray:
+        """Return the energy of each of some points under each function, shape (n, p + q) to (c, n).
+
+        >>> Energy(1, np.zeros(2), np.ones((2, 1)), np.zeros((2, 0)), None).values_at(np.ones((1, 1)))
+        array([[1.],
+               [1.]])
+        """
+        squares = features[:, self.n_choices :] ** 2
+        rho = features[:, : self.n_choices].sum(axis=1) + squares.sum(axis=1)
+        values: FloatArray = np.outer(self.radial, rho) + self.field @ features.T + self.curvature @ squares.T
+        if self.coupling is not None:
+            values += ((features @ self.coupling) * features).sum(axis=2) / 2
+        return values

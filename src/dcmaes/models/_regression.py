@@ -70,7 +70,7 @@ class Regression:
         noise += constant[:, None]
         if not has_pairs:
             noise += np.sqrt(self._unit_variances[5]) * rng.standard_normal(shape) @ self._pairs_factor.T
-        residuals = self.targets - _evaluate(prior, self.features) - noise
+        residuals = self.targets - prior.values_at(self.features) - noise
         return self._add_posterior(replace(prior, constant=constant), self.solve(residuals.T).T)
 
     def of_data(self, is_used: NDArray[np.bool_]) -> Regression:
@@ -296,15 +296,3 @@ def _rho(features: FloatArray, n_choices: int) -> FloatArray:
     """Return the number of changed choices plus the squared length of the numeric features, shape (n,)."""
     rho: FloatArray = features[:, :n_choices].sum(axis=1) + (features[:, n_choices:] ** 2).sum(axis=1)
     return rho
-
-
-def _evaluate(energy: Energy, features: FloatArray) -> FloatArray:
-    """Return the values of each function at each of some features, shape (c, n)."""
-    squares = features[:, energy.n_choices :] ** 2
-    rho = features[:, : energy.n_choices].sum(axis=1) + squares.sum(axis=1)
-    values: FloatArray = (
-        np.outer(energy.radial, rho) + energy.field @ features.T + energy.curvature @ squares.T
-    )
-    if energy.coupling is not None:
-        values += ((features @ energy.coupling) * features).sum(axis=2) / 2
-    return values

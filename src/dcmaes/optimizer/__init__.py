@@ -4,6 +4,7 @@ from dcmaes.optimizer._evaluation import maximize, minimize, resume
 from dcmaes.optimizer._loop import EvaluationError
 from dcmaes.optimizer._optimizer import Optimizer
 from dcmaes.run._distribution import Distribution
+from dcmaes.run._front import Front
 from dcmaes.run._history import History, Record
 from dcmaes.run._noise import Noise
 from dcmaes.run._result import Interaction, Result
@@ -13,6 +14,7 @@ from dcmaes.run._trial import Outcome, Trial
 __all__ = [
     "Distribution",
     "EvaluationError",
+    "Front",
     "History",
     "Interaction",
     "Noise",

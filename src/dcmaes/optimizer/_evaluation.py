@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
@@ -38,6 +38,8 @@ def minimize(
     patience: int | None = None,
     duplicates: str = "cache",
     on_error: str = "penalize",
+    objectives: int | Sequence[str] | Mapping[str, str] | None = None,
+    reference: Any = None,
     callbacks: Callback | Iterable[Callback] = (),
     progress: bool | None = None,
 ) -> Result:
@@ -46,8 +48,9 @@ def minimize(
     Parameters
     ----------
     objective : callable
-        Takes a point (a fresh dict or array) and returns a number, or an `Outcome` with a violation. An
-        objective with a true attribute `takes_trial` is called with the `Trial` instead of its point.
+        Takes a point (a fresh dict or array) and returns a number, or an `Outcome` with a violation; with
+        several `objectives`, a tuple or a dict of numbers in the place of the number. An objective with a
+        true attribute `takes_trial` is called with the `Trial` instead of its point.
     space : Space
         The variables to search over.
     budget : int
@@ -90,9 +93,10 @@ def minimize(
         Time after which to stop: seconds, or text such as "90s", "30m" or "1h30m". It is checked between
         evaluations.
     target : float
-        Stop as soon as a feasible value is at least this good.
+        Stop as soon as a feasible value is at least this good; with several objectives, as soon as the front
+        has this hypervolume.
     patience : int
-        Stop after this many evaluations without an improvement.
+        Stop after this many evaluations without an improvement (of the hypervolume, with several objectives).
     duplicates : {"cache", "reevaluate", "allow"}
         "cache": no point is evaluated twice, and the run stops when every point of the space is known.
         "reevaluate": for noisy objectives; points may come again, and the mean of their values counts.
@@ -103,6 +107,15 @@ def minimize(
         numbers in it) before any has given a value, the objective is taken to be broken: the run ends with an
         `EvaluationError` that carries the last traceback and the result so far. "continue": the same, but the
         run never ends because of failures. "raise": the first failure ends it with an `EvaluationError`.
+    objectives : int, sequence of str, or dict of str
+        If there are several objectives: how many, their names, or their names and directions, such as
+        `{"loss": "minimize", "accuracy": "maximize"}`. The objective then returns a tuple of that many
+        numbers, or a dict with these names (or an `Outcome` with either); any other number of values is a
+        failure. The result has a `front`.
+    reference : sequence or dict of numbers
+        With several objectives, the worst value of each that is of interest: the search looks for points
+        better than that in all of them, and the hypervolume counts up to it. By default what is found says
+        what is of interest.
     callbacks : callable or sequence of callables
         Each is called with the `Optimizer` after every tell; one that returns True stops the run.
     progress : bool or None
@@ -144,6 +157,8 @@ def minimize(
         patience=patience,
         duplicates=duplicates,
         on_error=on_error,
+        objectives=objectives,
+        reference=reference,
         callbacks=callbacks,
         store=store,
     )
@@ -169,6 +184,8 @@ def maximize(
     patience: int | None = None,
     duplicates: str = "cache",
     on_error: str = "penalize",
+    objectives: int | Sequence[str] | Mapping[str, str] | None = None,
+    reference: Any = None,
     callbacks: Callback | Iterable[Callback] = (),
     progress: bool | None = None,
 ) -> Result:
@@ -195,6 +212,8 @@ def maximize(
         patience=patience,
         duplicates=duplicates,
         on_error=on_error,
+        objectives=objectives,
+        reference=reference,
         callbacks=callbacks,
         store=store,
     )

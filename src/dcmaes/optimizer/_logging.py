@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 
+import numpy as np
+
 from dcmaes.progress import describe_point, printable
 from dcmaes.run._run import Run
 
@@ -35,12 +37,25 @@ class RunLog:
         for index in range(first, first + n):
             if (reason := run.memory.reason(index)) is not None:
                 LOGGER.warning("evaluation %d failed: %s", run.number(index), printable(reason))
-        if LOGGER.isEnabledFor(logging.INFO) and (best := run.best()) is not None and best >= first:
+        if run.settings.objectives is not None:
+            self._tell_front(run, first)
+        elif LOGGER.isEnabledFor(logging.INFO) and (best := run.best()) is not None and best >= first:
             violation, value = run.rank(best)
             remark = f", infeasible by {violation:.6g}" if violation > 0.0 else ""
             point = describe_point(run.space.decode(run.memory.x(best)))
             found = f"{run.settings.sign * value:.10g}{remark}"
             LOGGER.info("evaluation %d is the best so far: %s at %s", run.number(best), found, point)
+
+    def _tell_front(self, run: Run, first: int) -> None:
+        """Say which of the evaluations from `first` on are on the front of several objectives."""
+        objectives, front = run.settings.objectives, run.memory.front
+        if objectives is None or not LOGGER.isEnabledFor(logging.INFO):
+            return
+        for place in front[front >= first].tolist():
+            (values,) = objectives.signs * run.memory.values_at(np.array([place]))
+            point = describe_point(run.space.decode(run.memory.x(place)))
+            found = objectives.describe(values)
+            LOGGER.info("evaluation %d is on the front: %s at %s", run.number(place), found, point)
 
     def lose(self, message: str) -> None:
         """Say that an evaluation was lost and is made again."""

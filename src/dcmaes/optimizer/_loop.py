@@ -14,6 +14,7 @@ from dcmaes.optimizer._interrupts import Interrupts
 from dcmaes.optimizer._measurement import ALL_HANG, Evaluator, InlineEvaluator, Objective
 from dcmaes.optimizer._optimizer import Optimizer
 from dcmaes.optimizer._progress import show_progress
+from dcmaes.run._objectives import CheckedObjective
 from dcmaes.run._result import Result
 from dcmaes.run._run import Run
 from dcmaes.run._stopping import StopReason
@@ -93,6 +94,8 @@ def optimize(optimizer: Optimizer, objective: Objective, execution: Execution) -
     with optimizer, show_progress(optimizer, execution.progress) as observer, Interrupts() as interrupts:
         if not callable(objective):
             raise TypeError(f"objective must be callable with a point, got {shown(objective)}")
+        if run.settings.objectives is not None:
+            objective = CheckedObjective(objective, run.settings.objectives)
         evaluator = observer.evaluator = execution.make_evaluator(optimizer, objective, interrupts)
         is_hasty = optimizer._is_looping = True
         try:

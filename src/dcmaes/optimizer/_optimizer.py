@@ -17,7 +17,8 @@ from dcmaes._validation import check_callables, check_duration, check_integer, c
 from dcmaes.optimizer._interrupts import interrupted_afterwards
 from dcmaes.optimizer._logging import RunLog
 from dcmaes.run._constraints import Constraint, Constraints
-from dcmaes.run._history import History, Record
+from dcmaes.run._history import BOOK, History, Record
+from dcmaes.run._objectives import Objectives, read_objectives
 from dcmaes.run._result import Result, result_of
 from dcmaes.run._run import Run
 from dcmaes.run._settings import LIMITS, Settings, choose_seed
@@ -28,7 +29,7 @@ from dcmaes.store._reader import Reader
 from dcmaes.store._restoring import arguments_of, rebuild
 from dcmaes.store._run_store import RunStore, save
 from dcmaes.store._schema import StoreError
-from dcmaes.strategies import Strategy, make_strategy
+from dcmaes.strategies import Multiobjective, Strategy, make_strategy
 
 # Trials that go out at once are all kept in memory; more of them are a mistake.
 MAX_ASK = 2**20
@@ -64,7 +65,7 @@ class Optimizer:
         Time after which to stop, counted from here (or from loading), looked at between evaluations: seconds,
         or text such as "90s", "30m" or "1h30m".
     target : float
-        Value at which to stop.
+        Value at which to stop; with several objectives, the hypervolume of the front.
     patience : int
         How many evaluations without an improvement to bear before stopping.
     duplicates : {"cache", "reevaluate", "allow"}
@@ -76,6 +77,10 @@ class Optimizer:
         one evaluation and is recorded with its reason in any case. "penalize" ranks it last, and stops if ten
         evaluations in a row failed for the same reason before any gave a value; "continue" ranks it last and
         never stops; "raise" stops at the first failure.
+    objectives : int, sequence of str, or dict of str
+        If there are several: how many, their names, or names and directions (see `minimize`).
+    reference : sequence or dict of numbers
+        The worst value of each of several objectives that is of interest (see `minimize`).
     callbacks : callable or sequence of callables
         Each is called with the optimizer after every tell; one that returns True stops the run.
     store : path
@@ -110,14 +115,17 @@ class Optimizer:
         patience: int | None = None,
         duplicates: str = "cache",
         on_error: str = "penalize",
+        objectives: int | Sequence[str] | Mapping[str, str] | None = None,
+        reference: Any = None,
         callbacks: Callback | Iterable[Callback] = (),
         store: str | os.PathLike[str] | None = None,
     ) -> None:
         if not isinstance(space, Space):
             raise TypeError(f"space must be a Space, got {shown(space)}")
         limit = None if time_limit is None else check_duration("time_limit", time_limit)
+        several = read_objectives(objectives, reference, direction, BOOK)
         settings = Settings(
-            budget, choose_seed(seed), direction, limit, target, patience, duplicates, on_error
+            budget, choose_seed(seed), direction, limit, target, patience, duplicates, on_error, several
         )
         self._lock = threading.RLock()
         self._callbacks = check_callables("callbacks", callbacks, "take the optimizer")
@@ -125,7 +133,7 @@ class Optimizer:
         self._is_broken = False
         self._is_looping = False
         self._log = RunLog()
-        made = make_strategy(strategy), Constraints(constraints, space, on_error == "raise"), x0
+        made = _strategy_for(strategy, several), Constraints(constraints, space, on_error == "raise"), x0
         self._store = None if store is None else RunStore(check_path("store", store))
         if self._store is None:
             self._run = Run(space, settings, *made)
@@ -160,7 +168,10 @@ class Optimizer:
 
     @property
     def best(self) -> Record | None:
-        """The best evaluation so far, or None; feasible points first, infeasible ones by their violation."""
+        """The best evaluation so far, or None; feasible points first, infeasible ones by their violation.
+
+        With several objectives, of which no point is the best, the knee of the front.
+        """
         with self._lock:
             index = self._run.best()
             return None if index is None else self.history[index]
@@ -168,7 +179,8 @@ class Optimizer:
     @property
     def history(self) -> History:
         """All evaluations so far."""
-        return History(self._run.memory, self._run.space, self._run.settings.sign)
+        run = self._run
+        return History(run.memory, run.space, run.settings.sign, run.settings.objectives)
 
     def ask(self, n: int | None = None) -> list[Trial]:
         """Return new trials to evaluate.
@@ -204,6 +216,7 @@ class Optimizer:
             What was evaluated.
         values : number, Outcome, exception or sequence of these
             The result of each. An exception, NaN, infinity or anything that is not a number is a failure.
+            With several objectives, a tuple or dict of numbers takes the place of a number.
         seconds : float or sequence of float
             How long the objective took, for the record.
 
@@ -365,7 +378,10 @@ class Optimizer:
         with self._lock:
             run, best = self._run, self.best
             told = f"{run.n_told} of {self.budget} evaluations told, {len(self.pending)} out"
-            found = "nothing found yet" if best is None else f"best value {best.value:.6g}"
+            if run.settings.objectives is not None:
+                found = f"{len(run.memory.front)} points on the front"
+            else:
+                found = "nothing found yet" if best is None else f"best value {best.value:.6g}"
             over = "" if run.stop is None else f"; over: {run.stop.message}"
             search = f"{self.space.dimension} variables by {run.strategy.name}"
             return f"<Optimizer of {search}: {told}, {found}{over}>"
@@ -460,3 +476,16 @@ class Optimizer:
             if isinstance(answer, (bool, np.bool_)) and answer:
                 name = getattr(callback, "__name__", type(callback).__name__)
                 self._run.halt(StopReason.CALLBACK.stop(callback=name, n_evaluations=self._run.n_told))
+
+
+def _strategy_for(strategy: str | Strategy[Any], objectives: Objectives | None) -> Strategy[Any]:
+    """Return the strategy, or raise if it cannot search for several objectives."""
+    if objectives is None:
+        return make_strategy(strategy)
+    made = make_strategy("front" if isinstance(strategy, str) and strategy == "auto" else strategy)
+    if not isinstance(made, Multiobjective):
+        raise ValueError(
+            f"strategy must be 'auto', 'front' or 'random' with several objectives ({made.name!r} searches "
+            f"for one), got {shown(strategy)}"
+        )
+    return made

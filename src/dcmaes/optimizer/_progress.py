@@ -68,6 +68,7 @@ class Observer:
                 own_time=optimizer._own_time,
                 strategy=run.strategy.name,
                 last_failure=self._find_failure(),
+                n_front=len(run.memory.front),
             )
             state = run.search.state
         seconds = time.monotonic() - self._begun

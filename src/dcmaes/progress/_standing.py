@@ -37,6 +37,8 @@ class Standing:
         Name of the strategy.
     last_failure : str
         Why the last evaluation that failed did so; empty if none did.
+    n_front : int
+        With several objectives, how many points are on the front; 0 if there is one objective.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class Standing:
     strategy: str = ""
     last_failure: str = ""
     n_pending: int = 0
+    n_front: int = 0
 
     @property
     def fraction(self) -> float:
@@ -105,9 +108,13 @@ def describe_best(standing: Standing) -> str:
 
     >>> describe_best(Standing(20, 300, best_value=0.5, best_number=7))
     'best 0.5 at 7'
+    >>> describe_best(Standing(20, 300, best_point={"a": 1}, n_front=5))
+    '5 points on the front'
     """
     if standing.best_point is None and math.isnan(standing.best_value):
         return "nothing found yet"
+    if standing.n_front:
+        return f"{standing.n_front} point{'s' if standing.n_front > 1 else ''} on the front"
     where = f" at {standing.best_number}" if standing.best_number else ""
     found = f"best {standing.best_value:.6g}{where}"
     if standing.best_violation > 0.0:

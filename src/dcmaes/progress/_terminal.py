@@ -13,6 +13,7 @@ from rich.text import Text
 
 from dcmaes.progress._standing import (
     Standing,
+    describe_best,
     describe_counts,
     describe_duration,
     describe_point,
@@ -72,6 +73,8 @@ def _counts(standing: Standing) -> Text:
 
 
 def _best(standing: Standing) -> Text:
+    if standing.n_front:
+        return Text(describe_best(standing), style="bold green")
     if standing.best_point is None:
         return Text("nothing found yet")
     text = Text(f"{standing.best_value:.8g}", style="bold green")

@@ -6,6 +6,15 @@ them with matplotlib (the extra `plot`).
 
 from dcmaes.report._convergence import Convergence, convergence_data, plot_convergence
 from dcmaes.report._coordinates import Coordinates, coordinates_data, plot_coordinates
+from dcmaes.report._front import (
+    FrontPath,
+    FrontPicture,
+    front_data,
+    front_path_data,
+    plot_front,
+    plot_front_path,
+    plot_growth,
+)
 from dcmaes.report._importance import Importance, importance_data, plot_importance
 from dcmaes.report._interactions import (
     Graph,
@@ -27,12 +36,15 @@ from dcmaes.report._marginals import (
     plot_marginals,
 )
 from dcmaes.report._page import render_html, write_html
+from dcmaes.report._run import one_objective
 from dcmaes.report._timeline import Timeline, plot_timeline, timeline_data
 
 __all__ = [
     "Band",
     "Convergence",
     "Coordinates",
+    "FrontPath",
+    "FrontPicture",
     "Graph",
     "Heat",
     "Importance",
@@ -42,14 +54,20 @@ __all__ = [
     "convergence_data",
     "coordinates_data",
     "correlations_data",
+    "front_data",
+    "front_path_data",
     "graph_data",
     "importance_data",
     "interactions_data",
     "marginal_data",
     "marginals_data",
+    "one_objective",
     "plot_convergence",
     "plot_coordinates",
     "plot_correlations",
+    "plot_front",
+    "plot_front_path",
+    "plot_growth",
     "plot_importance",
     "plot_interaction_graph",
     "plot_interactions",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.report._drawing import BLUE, GREY, ORANGE, RED, add_remark, new_axes, plot
+from dcmaes.report._drawing import BLUE, GREY, ORANGE, RED, add_remark, literal, new_axes, plot
 from dcmaes.report._run import Run, read_run
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def convergence_data(result: Any) -> Convergence:
     return Convergence(
         evaluation=np.arange(1, run.n + 1),
         value=np.where(run.statuses == "failed", np.nan, run.values),
-        best=run.result.history.best_so_far,
+        best=run.best_so_far,
         status=run.statuses,
         restarts=np.flatnonzero(run.restarts > previous) + 1,
         linear=linear,
@@ -106,7 +106,8 @@ def plot_convergence(result: Any, *, ax: Axes | None = None) -> Axes:
     >>> plot_convergence(result).get_xlabel()
     'evaluation'
     """
-    data = convergence_data(result)
+    run = read_run(result)
+    data = convergence_data(run)
     ax = new_axes(7.0, 4.0) if ax is None else ax
     ok, infeasible = data.status == "ok", data.status == "infeasible"
     ax.plot(data.evaluation[ok], data.value[ok], ".", color=BLUE, alpha=0.35, ms=5, mew=0, label="feasible")
@@ -127,7 +128,8 @@ def plot_convergence(result: Any, *, ax: Axes | None = None) -> Axes:
         ax.plot(failed, np.full(len(failed), 0.97), "x", color=RED, ms=5, transform=edge, label="failed")
     for k, evaluation in enumerate(data.restarts):
         ax.axvline(evaluation - 0.5, color=GREY, ls=":", lw=1, label=None if k else "restart")
-    ax.set(xlabel="evaluation", ylabel="value", xlim=(0, max(len(data.evaluation), 1) * 1.02 + 0.5))
+    name = literal(run.objective or "value")
+    ax.set(xlabel="evaluation", ylabel=name, xlim=(0, max(len(data.evaluation), 1) * 1.02 + 0.5))
     axis = data.axis
     if data.is_log:
         ax.set_yscale("log")

@@ -22,10 +22,11 @@ from dcmaes._html import value_text
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.report._convergence import Convergence, convergence_data
 from dcmaes.report._coordinates import coordinates_data
+from dcmaes.report._front import front_data, front_path_data
 from dcmaes.report._importance import importance_data
 from dcmaes.report._interactions import correlations_data, graph_data, interactions_data
 from dcmaes.report._marginals import marginals_data
-from dcmaes.report._run import Run, read_run, reproduction
+from dcmaes.report._run import Run, one_objective, read_run, reproduction
 from dcmaes.report._timeline import timeline_data
 from dcmaes.run._history import point_texts
 
@@ -35,7 +36,7 @@ _DIGITS = 6
 _LONGEST_OUTPUT = 20_000
 _MOST_OUTPUT = 4_000_000
 _LARGEST_EXACT = 2**53
-_SCRIPTS = ("elements.js", "charts.js", "figures.js", "table.js", "page.js")
+_SCRIPTS = ("elements.js", "charts.js", "figures.js", "front.js", "table.js", "page.js")
 _STATUSES = ("ok", "infeasible", "failed")
 
 
@@ -180,9 +181,10 @@ def _summary(run: Run) -> dict[str, Any]:
     reason = result.stop_reason
     return {
         "direction": run.direction,
-        "value": result.fun,
+        "value": None if run.objective is not None else result.fun,
+        "objectives": _objectives(run),
         "violation": result.violation,
-        "best": run.best,
+        "best": _best(run),
         "point": None if result.x is None else _best_point(run),
         "copy": None if result.x is None else _point_text(result.x),
         "stop_reason": None if reason is None else reason.value,
@@ -199,6 +201,28 @@ def _summary(run: Run) -> dict[str, Any]:
         "optimizer_time": result.optimizer_time,
         "strategy": result.strategy,
     }
+
+
+def _objectives(run: Run) -> dict[str, Any] | None:
+    """Return names, directions and values at the knee of several objectives; None if there is one."""
+    several = run.result._settings.objectives
+    if several is None:
+        return None
+    return {
+        "names": several.names,
+        "directions": several.directions,
+        "knee": run.result.fun,
+        "n_front": len(run.result.front),
+        "hypervolume": run.result.hypervolume(),
+    }
+
+
+def _best(run: Run) -> int | None:
+    """Return the first evaluation of the best point; of several objectives, of the knee."""
+    if run.objective is None or run.result.x is None:
+        return run.best
+    x = run.space.encode(run.result.x)
+    return int(np.flatnonzero((run.x == x).all(axis=1))[0])
 
 
 def _best_point(run: Run) -> list[list[str]]:
@@ -218,11 +242,24 @@ def _point_text(point: Any) -> str:
 
 
 def _charts(run: Run) -> dict[str, Any]:
+    """Return the numbers of all charts; with several objectives, those of one are there for `each`."""
+    if run.objective is None:
+        return {**_charts_of_one(run), "marginals": _marginals(run), "timeline": timeline_data(run)}
+    names = run.result.objectives
+    return {
+        "front": _front(run),
+        "path": front_path_data(run),
+        "each": [{"name": name, **_charts_of_one(one_objective(run, name))} for name in names],
+        "marginals": _marginals(run),
+        "timeline": timeline_data(run),
+    }
+
+
+def _charts_of_one(run: Run) -> dict[str, Any]:
     importance = importance_data(run)
     shown = importance.order[:_MOST_BARS]
     return {
         "convergence": _thinned(convergence_data(run)),
-        "marginals": _marginals(run),
         "importance": {
             "names": [importance.names[i] for i in shown],
             "share": _rounded(importance.share[shown]),
@@ -233,7 +270,33 @@ def _charts(run: Run) -> dict[str, Any]:
         "correlations": correlations_data(run),
         "graph": graph_data(run),
         "coordinates": coordinates_data(run),
-        "timeline": timeline_data(run),
+    }
+
+
+def _front(run: Run) -> dict[str, Any]:
+    """Return the values of several objectives, thinned to what can be told apart, and all of the front."""
+    data = front_data(run)
+    ok = np.flatnonzero(data.status == "ok")
+    kept = (
+        ok[np.unique(np.linspace(0, len(ok) - 1, min(len(ok), _MOST_MARKS)).astype(np.int64))]
+        if len(ok)
+        else ok
+    )
+    kept = np.union1d(kept, data.front)
+    is_step = data.growth > np.concatenate([[0.0], data.growth[:-1]])[: run.n]
+    return {
+        "names": data.names,
+        "directions": data.directions,
+        "index": kept,
+        "value": data.value[kept],
+        "front": data.front,
+        "front_value": data.value[data.front],
+        "knee": data.knee,
+        "n": run.n,
+        "steps": np.flatnonzero(is_step),
+        "growth": data.growth[is_step],
+        "reference": data.reference,
+        "n_left_out": len(ok) - int(np.isin(kept, ok).sum()),
     }
 
 
@@ -283,6 +346,7 @@ def _table(run: Run) -> dict[str, Any]:
     return {
         "id": run.ids,
         "value": run.values,
+        "values": None if run.objective is None else _value_columns(run),
         "violation": run.violations,
         "status": _codes(run.statuses),
         "restart": run.restarts,
@@ -292,6 +356,11 @@ def _table(run: Run) -> dict[str, Any]:
         "reasons": {i: reason for i, reason in enumerate(run.reasons) if reason},
         "outputs": outputs,
     }
+
+
+def _value_columns(run: Run) -> list[dict[str, Any]]:
+    values = run.result.history.values
+    return [{"name": name, "number": values[:, k]} for k, name in enumerate(run.result.objectives)]
 
 
 def _column(run: Run, site: int) -> dict[str, Any]:

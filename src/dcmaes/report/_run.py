@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcmaes._validation import FloatArray, IntArray, shown
+from dcmaes._validation import FloatArray, IntArray, check_choice, shown
 from dcmaes.optimizer import Result
 from dcmaes.report._drawing import axis_position, variable_labels
 from dcmaes.report._effects import Effects, total_effects
@@ -58,6 +58,8 @@ class Run:
         Whether the run is in progress; one that neither stopped nor is in progress was killed.
     settings, versions : dict
         What the run was told to do, and with what it ran, as far as these are known.
+    objective : str or None
+        With several objectives, the one that `values` are of; None if there is one.
     """
 
     result: Result
@@ -80,6 +82,7 @@ class Run:
     is_running: bool
     settings: dict[str, Any]
     versions: dict[str, str]
+    objective: str | None = None
 
     @property
     def n(self) -> int:
@@ -95,6 +98,12 @@ class Run:
     def order(self) -> IntArray:
         """Evaluations, best first: feasible by value, infeasible by violation, failures last; shape (n,)."""
         return np.lexsort((self.sign * self.values, self.violations))
+
+    @property
+    def best_so_far(self) -> FloatArray:
+        """Best feasible value up to each evaluation, shape (n,); NaN before the first."""
+        best = self.result.history.best_so_far
+        return best if self.objective is None else best[:, self.result.objectives.index(self.objective)]
 
     @cached_property
     def is_active(self) -> NDArray[np.bool_]:
@@ -117,7 +126,7 @@ class Run:
         """How strongly pairs of variables interact, 0 where that is not beyond doubt, shape (d, d)."""
         place = {name: i for i, name in enumerate(self.space.names)}
         strength = np.zeros((len(place), len(place)))
-        for pair in self.result.interactions():
+        for pair in self.result.interactions(self.objective):
             if pair.is_certain:
                 i, j = place[pair.first], place[pair.second]
                 strength[i, j] = strength[j, i] = pair.strength
@@ -147,19 +156,41 @@ def read_run(source: Any, outputs: Mapping[int, str] | None = None) -> Run:
     return replace(run, outputs=tuple("\n\n".join(texts) or None for texts in joined))
 
 
+def one_objective(result: Any, name: str) -> Run:
+    """Return a run with several objectives as one with the objective `name`, for any plot of one.
+
+    Without it plots of one objective show the first.
+
+    >>> import dcmaes as dc
+    >>> result = dc.minimize(lambda x: (x.sum(), -x[0]), dc.Space.binary(3), budget=8, seed=0, objectives=2)
+    >>> one_objective(result, "f1").values.min()
+    np.float64(-1.0)
+    """
+    run = read_run(result)
+    names = run.result.objectives
+    place = names.index(check_choice("name", name, names))
+    if run.objective is None:
+        return run
+    values, signs = run.result.history.values[:, place], run.result.front._signs
+    feasible = np.flatnonzero(run.statuses == "ok")
+    best = int(feasible[np.argmin(signs[place] * values[feasible])]) if len(feasible) else None
+    return replace(run, values=values, sign=float(signs[place]), objective=name, best=best)
+
+
 def _of_result(result: Result) -> Run:
     # Result and history keep settings, space, sign and coded points to themselves: only this takes them.
     history = result.history
     space, sign, n = history._space, history._sign, len(history)
     x = history._memory.points(0, n)
     ends = np.where(history.is_given, math.nan, history.told_at)
-    return Run(
+    several = history._objectives
+    run = Run(
         result=result,
         space=space,
         names=variable_labels(space),
         x=x,
         ids=history.ids,
-        values=history.values,
+        values=history.values if several is None else history.values[:, 0],
         violations=history.violations,
         statuses=history.statuses,
         restarts=history.restarts,
@@ -174,7 +205,9 @@ def _of_result(result: Result) -> Run:
         is_running=result.stop_reason is None,
         settings={**vars(result._settings), "strategy": result.strategy},
         versions={},
+        objective=None if several is None else several.names[0],
     )
+    return run if several is None else one_objective(run, several.names[0])
 
 
 def _of_store(stored: StoredRun) -> Run:
@@ -260,13 +293,19 @@ def _call(run: Run) -> str:
     }
     told = {**usual, **run.settings}
     changed = [name for name, value in usual.items() if told[name] != value]
+    several = run.result._settings.objectives
+    if several is not None:
+        told["objectives"] = dict(zip(several.names, several.directions, strict=True))
+        told["reference"] = several.reference
+        changed += ["objectives"] + ["reference"] * (several.reference is not None)
     given = [f"{name}={told[name]!r}" for name in ("budget", "seed", "strategy", *changed)]
     given += ["constraints=constraints"] * bool(told.get("has_constraints"))
     try:
         space = f"dc.Space.from_dict({run.space.to_dict()!r})"
     except TypeError:
         space = "...  # as below"
-    call = f"dc.{run.direction}(objective, space, {', '.join(given)})"
+    direction = run.direction if several is None else "minimize"
+    call = f"dc.{direction}(objective, space, {', '.join(given)})"
     return f"import dcmaes as dc\n\nspace = {space}\nresult = {call}"
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dcmaes._html import html_table, value_text
 from dcmaes._validation import FloatArray, IntArray, readonly
+from dcmaes.run._objectives import Objectives
 from dcmaes.space import Integer, Space, Variable
 from dcmaes.strategies import Memory
 
@@ -30,8 +31,8 @@ class Record(NamedTuple):
         Number of the trial.
     point : dict or array of shape (d,)
         The point.
-    value : float
-        Its value; NaN if there is none.
+    value : float, or tuple of floats
+        Its value; NaN if there is none. With several objectives the values of all, in their order.
     violation : float
         Its total constraint violation: 0 if feasible, infinite if the evaluation failed.
     status : str
@@ -50,7 +51,7 @@ class Record(NamedTuple):
 
     id: int
     point: Any
-    value: float
+    value: Any
     violation: float
     status: str
     reason: str | None
@@ -64,7 +65,15 @@ class Record(NamedTuple):
 BOOK = tuple(field for field in Record._fields if field != "point")
 
 
-def column_names(space: Space) -> tuple[str, ...]:
+def book_names(objectives: Objectives | None) -> tuple[str, ...]:
+    """Return what the columns besides the variables are called: several objectives have one each."""
+    if objectives is None:
+        return BOOK
+    place = BOOK.index("value")
+    return (*BOOK[:place], *objectives.names, *BOOK[place + 1 :])
+
+
+def column_names(space: Space, objectives: Objectives | None = None) -> tuple[str, ...]:
     """Return what the columns of the variables are called: x0, x1, ... if they have no names.
 
     A variable that is called like a column of its own gets "point." before its name.
@@ -74,7 +83,8 @@ def column_names(space: Space) -> tuple[str, ...]:
     (('norm', 'point.value'), ('x0', 'x1'))
     """
     names = (name if isinstance(name, str) else f"x{name}" for name in space.names)
-    return tuple(f"point.{name}" if name in BOOK else name for name in names)
+    taken = {*BOOK, *book_names(objectives)}
+    return tuple(f"point.{name}" if name in taken else name for name in names)
 
 
 def point_texts(space: Space, point: Any) -> list[str]:
@@ -99,10 +109,13 @@ class History(Sequence[Record]):
     (4, 2.0, array([2., 1., 0., 0.]))
     """
 
-    def __init__(self, memory: Memory, space: Space, sign: float) -> None:
+    def __init__(
+        self, memory: Memory, space: Space, sign: float, objectives: Objectives | None = None
+    ) -> None:
         self._memory = memory
         self._space = space
         self._sign = sign
+        self._objectives = objectives
         self._n = len(memory)
 
     def __len__(self) -> int:
@@ -128,9 +141,10 @@ class History(Sequence[Record]):
         return f"<History of {self._n} evaluations>"
 
     def _repr_html_(self) -> str:
-        columns = column_names(self._space)[:_MOST_COLUMNS]
+        columns = column_names(self._space, self._objectives)[:_MOST_COLUMNS]
         n_hidden = self._space.dimension - len(columns)
-        header = ["id", *columns, *(["…"] if n_hidden else []), "value", "violation", "status"]
+        names = ("value",) if self._objectives is None else self._objectives.names
+        header = ["id", *columns, *(["…"] if n_hidden else []), *names, "violation", "status"]
         n_shown = min(self._n, _MOST_ROWS)
         shown = [*range(n_shown - n_shown // 2), *range(self._n - n_shown // 2, self._n)]
         rows: list[list[Any]] = []
@@ -139,7 +153,8 @@ class History(Sequence[Record]):
                 rows.append(["…"] * len(header))
             point = point_texts(self._space, record.point)[: len(columns)]
             rest = [f"{n_hidden} more"] if n_hidden else []
-            rows.append([record.id, *point, *rest, record.value, record.violation, record.status])
+            value = [record.value] if self._objectives is None else record.value
+            rows.append([record.id, *point, *rest, *value, record.violation, record.status])
         return html_table(f"{self._n} evaluations", header, rows)
 
     @property
@@ -155,7 +170,9 @@ class History(Sequence[Record]):
 
     @property
     def values(self) -> FloatArray:
-        """The values, shape (n,); NaN where there is none."""
+        """The values, shape (n,), or (n, m) with m objectives; NaN where there is none."""
+        if self._objectives is not None:
+            return readonly(self._objectives.signs * self._memory.values_at(np.arange(self._n)))
         return readonly(self._sign * self._memory.column("value", self._n))
 
     @property
@@ -195,7 +212,14 @@ class History(Sequence[Record]):
 
     @property
     def best_so_far(self) -> FloatArray:
-        """Best feasible value up to each evaluation, shape (n,); NaN before the first."""
+        """Best feasible value up to each evaluation, shape (n,); NaN before the first.
+
+        With m objectives the best of each by itself, shape (n, m).
+        """
+        if self._objectives is not None:
+            signs, is_ok = self._objectives.signs, (self.statuses == "ok")[:, None]
+            lowest = np.minimum.accumulate(np.where(is_ok, signs * self.values, np.inf), axis=0)
+            return readonly(signs * np.where(np.isinf(lowest), np.nan, lowest))
         value = np.where(self.statuses == "ok", self._memory.column("value", self._n), np.inf)
         best = np.minimum.accumulate(value)
         return readonly(self._sign * np.where(np.isinf(best), np.nan, best))
@@ -215,8 +239,10 @@ class History(Sequence[Record]):
         0   0  1    1.0     ok
         1   1  0    0.0     ok
         """
+        columns = [self.values] if self._objectives is None else self.values.T
+        names = ("value",) if self._objectives is None else self._objectives.names
         book: dict[str, Any] = {
-            "value": self.values,
+            **dict(zip(names, columns, strict=True)),
             "violation": self.violations,
             "status": self.statuses,
             "reason": self.reasons,
@@ -226,23 +252,29 @@ class History(Sequence[Record]):
             "is_given": self.is_given,
         }
         pandas, points = import_module("pandas"), self.points
-        columns = zip(column_names(self._space), self._space.names, self._space.variables, strict=True)
-        variables = {column: _column(points, name, variable, pandas) for column, name, variable in columns}
+        headers = column_names(self._space, self._objectives)
+        described = zip(headers, self._space.names, self._space.variables, strict=True)
+        variables = {header: _column(points, name, variable, pandas) for header, name, variable in described}
         return pandas.DataFrame({"id": self.ids, **variables, **book})
 
-    def _feasible(self, n_most: int) -> tuple[FloatArray, FloatArray]:
-        """Return coded points, shape (m, d), and values to be minimized, (m,), of the last feasible ones."""
+    def _feasible(self, n_most: int, objective: int = 0) -> tuple[FloatArray, FloatArray]:
+        """Return coded points, shape (k, d), and values to be minimized, (k,), of the last feasible ones."""
         first = max(self._n - n_most, 0)
         is_feasible = self.statuses[first:] == "ok"
         x = self._memory.points(first, self._n)[is_feasible]
+        if self._objectives is not None:
+            return x, self._memory.values_at(np.arange(first, self._n))[is_feasible, objective]
         return x, self._memory.column("value", self._n)[first:][is_feasible]
 
     def _record(self, index: int, point: Any) -> Record:
         entry = self._memory.evaluation(index)
+        value: Any = self._sign * entry.value
+        if self._objectives is not None:
+            value = tuple((self._objectives.signs * self._memory.values_at(np.array([index]))[0]).tolist())
         return Record(
             id=entry.id,
             point=point,
-            value=self._sign * entry.value,
+            value=value,
             violation=entry.violation,
             status=str(_statuses(np.array(entry.violation))),
             reason=self._memory.reason(index),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,15 +12,16 @@ from numpy.typing import NDArray
 
 from dcmaes._html import html_table
 from dcmaes._threads import single_thread
-from dcmaes._validation import IntArray
+from dcmaes._validation import FloatArray, IntArray, check_choice
 from dcmaes.run._distribution import Distribution
-from dcmaes.run._history import History, column_names, point_texts
+from dcmaes.run._front import Front, front_of
+from dcmaes.run._history import History, Record, column_names, point_texts
 from dcmaes.run._noise import Noise
 from dcmaes.run._run import Run
 from dcmaes.run._settings import Settings
 from dcmaes.run._stopping import StopReason
 from dcmaes.space import Space
-from dcmaes.strategies import Explaining, Memory, Modelling, Strategy
+from dcmaes.strategies import Explaining, Memory, Modelling, Multiobjective, Strategy
 
 if TYPE_CHECKING:
     from dcmaes.distributions import LatticeGaussian
@@ -81,8 +83,9 @@ class Result:
     x : dict, array of shape (d,), or None
         The best point: the best feasible one; if none is feasible, the one with the smallest violation; None
         if no evaluation gave a value.
-    fun : float
-        Its value, in the sign in which the objective returned it; NaN if there is none.
+    fun : float, or tuple of floats
+        Its value, in the sign in which the objective returned it; NaN if there is none. With several
+        objectives, of which no point is the best, `x` and `fun` are the knee of the `front`.
     violation : float
         Its total constraint violation: 0 if it is feasible.
     nfev : int
@@ -119,7 +122,7 @@ class Result:
     """
 
     x: Any
-    fun: float
+    fun: Any
     violation: float
     nfev: int
     success: bool
@@ -151,31 +154,82 @@ class Result:
         with single_thread():
             return self._strategy.law(self._state, self._memory)
 
-    def interactions(self) -> list[Interaction]:
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """What several objectives are called; ("value",) if there is one."""
+        return self.front.names
+
+    @cached_property
+    def front(self) -> Front:
+        """With several objectives, the feasible evaluations that no other one dominates.
+
+        In the order of the first objective; see `Front` for what can be asked of it.
+        """
+        best = None if self.x is None else self._memory.find(self._space.encode(self.x))
+        return front_of(self.history, best)
+
+    def hypervolume(self, reference: Any = None) -> float:
+        """Return the volume of values that the front dominates, up to a reference: see `Front.hypervolume`.
+
+        >>> import dcmaes as dc
+        >>> two = {"cost": "minimize", "gain": "maximize"}
+        >>> result = dc.minimize(lambda x: (x[0], x[0] + x[1]), dc.Space.binary(2), budget=4, objectives=two)
+        >>> result.hypervolume(reference=(2, 0))
+        3.0
+        """
+        return self.front.hypervolume(reference)
+
+    def knee(self, weights: Any = None) -> Record:
+        """Return the knee of the front or, with weights, the point that is best by them.
+
+        See `Front.knee` and `Front.pick`.
+        """
+        return self.front.knee() if weights is None else self.front.pick(weights)
+
+    def interactions(self, objective: str | None = None) -> list[Interaction]:
         """Return the pairs of variables that interact, strongest first; pairs of strength 0 are left out.
 
         The strengths are what the strategy has learned, rounding errors included: `is_certain` tells which
         pairs the evaluated values show beyond doubt.
+
+        Parameters
+        ----------
+        objective : str or None
+            With several objectives, the name of one of them. None: the strongest interaction of each pair in
+            any of them.
 
         >>> import dcmaes as dc
         >>> result = dc.minimize(lambda x: x[0] + x[1] * x[2], dc.Space.integers(3, -9, 9), budget=60, seed=0)
         >>> [(pair.first, pair.second) for pair in result.interactions() if pair.is_certain]
         [(1, 2)]
         """
+        which = self._which(objective)
         with single_thread():
-            strength = np.asarray(self._strategy.interactions(self._state, self._memory))
+            strength = np.max([self._strength(i) for i in which], axis=0)
         first, second = np.triu_indices(len(strength), k=1)
         found = strength[first, second]
         order = np.argsort(-found, kind="stable")
         order = order[found[order] > 0.0]
         first, second, found = first[order], second[order], found[order]
         with single_thread():
-            certain = self._certain(first, second)
+            certain = np.any([self._certain(first, second, i) for i in which], axis=0)
         names = self._space.names
         rows = zip(first.tolist(), second.tolist(), found.tolist(), certain.tolist(), strict=True)
         return [Interaction(names[i], names[j], size, is_certain) for i, j, size, is_certain in rows]
 
-    def _certain(self, first: IntArray, second: IntArray) -> NDArray[np.bool_]:
+    def _which(self, objective: str | None) -> list[int]:
+        """Return the positions of the objectives that are meant."""
+        if objective is None:
+            return list(range(len(self.objectives)))
+        return [self.objectives.index(check_choice("objective", objective, self.objectives))]
+
+    def _strength(self, objective: int) -> FloatArray:
+        """Return what the strategy knows of the interactions in one objective, shape (d, d)."""
+        if self._settings.objectives is not None and isinstance(self._strategy, Multiobjective):
+            return np.asarray(self._strategy.interactions_of(self._state, self._memory, objective))
+        return np.asarray(self._strategy.interactions(self._state, self._memory))
+
+    def _certain(self, first: IntArray, second: IntArray, objective: int) -> NDArray[np.bool_]:
         """Tell which of these pairs, strongest first, the values or the strategy show beyond doubt."""
         from dcmaes.models import certain_pairs
 
@@ -183,7 +237,7 @@ class Result:
         is_tested = np.zeros((d, d), dtype=bool)
         tested = first[:_MOST_TESTED], second[:_MOST_TESTED]
         is_tested[tested] = is_tested[tested[::-1]] = True
-        x, value = self.history._feasible(_MOST_EVALUATIONS)
+        x, value = self.history._feasible(_MOST_EVALUATIONS, objective)
         is_certain = certain_pairs(self._space.sites, x, value, is_tested)[first, second]
         if isinstance(self._strategy, Explaining):
             is_certain |= self._strategy.explained_pairs(self._state, self._memory)[first, second]
@@ -202,6 +256,8 @@ class Result:
         result = html_table("Result", [], lines)
         if self.x is None:
             return result
+        if self._settings.objectives is not None:
+            return result + self.front._repr_html_()
         pairs = zip(column_names(self._space), point_texts(self._space, self.x), strict=True)
         shown = [(column, text) for column, text in pairs if text]
         return result + html_table("Best point", ["variable", "value"], shown)
@@ -209,9 +265,15 @@ class Result:
     def _lines(self) -> list[tuple[str, str]]:
         violation = "" if self.violation <= 0.0 else f" (violation {self.violation:.3g})"
         noise = [] if self.noise is None else [("noise", self._describe_noise(self.noise))]
+        several = self._settings.objectives
+        if several is None:
+            found = [("fun", f"{self.fun:.10g}{violation}"), ("x", f"{self.x!r}")]
+        else:
+            values = several.describe(np.array(self.fun)) if self.x is not None else "none"
+            found = [("front", f"{len(self.front)} points"), ("knee", f"{values}{violation}")]
+            found.append(("x", f"{self.x!r}"))
         return [
-            ("fun", f"{self.fun:.10g}{violation}"),
-            ("x", f"{self.x!r}"),
+            *found,
             ("nfev", f"{self.nfev} ({self.n_failures} failed)"),
             ("success", f"{self.success}"),
             ("message", self.message),
@@ -224,12 +286,15 @@ class Result:
 def result_of(run: Run, optimizer_time: float) -> Result:
     """Return what is known of a run so far."""
     reason = run.stop.reason if run.is_over() and run.stop is not None else None
-    history = History(run.memory, run.space, run.settings.sign)
+    history = History(run.memory, run.space, run.settings.sign, run.settings.objectives)
     best = run.best()
     violation, value = run.rank(best)
+    fun: Any = run.settings.sign * value
+    if run.settings.objectives is not None:
+        fun = (math.nan,) * len(run.settings.objectives) if best is None else history[best].value
     return Result(
         x=None if best is None else history[best].point,
-        fun=run.settings.sign * value,
+        fun=fun,
         violation=violation,
         nfev=run.n_told,
         success=violation == 0.0 and reason is not StopReason.ERROR,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dcmaes._validation import check_list, check_number, shown
+from dcmaes.pareto import knee
 from dcmaes.run._constraints import ConstraintError, Constraints
 from dcmaes.run._noise import Noise, Repeats
 from dcmaes.run._proposals import EXCLUDED_DRAWS, OTHER_DRAWS, Candidate, Proposer
@@ -20,7 +21,7 @@ from dcmaes.run._search import Search
 from dcmaes.run._settings import Settings
 from dcmaes.run._start import read_start
 from dcmaes.run._stopping import N_ALIKE, PASSING, Stop, StopReason, are_alike
-from dcmaes.run._trial import Outstanding, Reading, Trial, freeze, read
+from dcmaes.run._trial import Outstanding, Reading, Trial, freeze
 from dcmaes.space import Space
 from dcmaes.strategies import Evaluations, Memory, Rank, Strategy
 from dcmaes.strategies._rows import Evaluation
@@ -54,7 +55,10 @@ class Run:
         self.settings = settings
         self.strategy = strategy
         self.constraints = constraints
-        self.memory = Memory(space.sites)
+        several = settings.objectives
+        self.memory = (
+            Memory(space.sites) if several is None else Memory(space.sites, len(several), several.limit)
+        )
         self.repeats = Repeats() if settings.duplicates == "reevaluate" else None
         self.outstanding: dict[int, Outstanding] = {}
         self.queue: deque[Candidate] = deque()
@@ -65,6 +69,7 @@ class Run:
         self.stop: Stop | None = None
         self.error: BaseException | None = None
         self.traceback: str | None = None
+        self._known_volume: tuple[int | None, float] = (None, 0.0)
         self._started_at = time.perf_counter()
         self.time_before = 0.0
         self.memory.starts = self._admit(x0)
@@ -138,11 +143,11 @@ class Run:
         """Return what is told of each trial, by its id, or raise before anything has changed."""
         if isinstance(trials, Trial):
             spent = math.nan if seconds is None else _check_seconds(seconds)
-            return {self._check_pending(trials): read(values)._replace(seconds=spent)}
+            return {self._check_pending(trials): self.settings.read(values)._replace(seconds=spent)}
         ids = [self._check_pending(trial) for trial in check_list("trials", trials, _WANTED_TRIALS)]
         if len(set(ids)) < len(ids):
             raise ValueError("trials must be different from each other, got one of them twice")
-        readings = [read(value) for value in _as_list("values", values, len(ids))]
+        readings = [self.settings.read(value) for value in _as_list("values", values, len(ids))]
         if seconds is not None:
             times = [_check_seconds(spent) for spent in _as_list("seconds", seconds, len(ids))]
             readings = [
@@ -156,7 +161,7 @@ class Run:
         if out.is_again:
             self.search.flush()  # what was told before is learned from as it was then
         evaluation = self.evaluation(trial_id, out.key, reading, out.restart, told_at, out.is_again)
-        place = self.memory.append(out.row, out.key, evaluation, reading.reason)
+        place = self.remember(out.row, out.key, evaluation, reading)
         self.n_told += 1
         if not math.isnan(reading.seconds):
             self.objective_time += reading.seconds
@@ -187,6 +192,13 @@ class Run:
         return Evaluation(
             trial_id, value, violation, restart, reading.seconds, told_at, is_given, is_again, mean, count
         )
+
+    def remember(self, row: bytes, key: bytes, evaluation: Evaluation, reading: Reading) -> int:
+        """Add an evaluation to the memory, and return its place there."""
+        values, several = reading.values, self.settings.objectives
+        if values is not None and several is not None:
+            values = tuple((several.signs * values).tolist())
+        return self.memory.append(row, key, evaluation, reading.reason, values)
 
     def hand_out(self, out: Outstanding) -> None:
         """Remember that a trial is pending."""
@@ -226,7 +238,15 @@ class Run:
         self._check_best()
 
     def best(self) -> int | None:
-        """Return the index of the best evaluation (the first of the best point, if repeats are averaged)."""
+        """Return the index of the best evaluation (the first of the best point, if repeats are averaged).
+
+        With several objectives that is the knee of the front; before it has a point, the smallest violation.
+        """
+        front = self.memory.front
+        if len(front):
+            values = self.memory.values_at(front)
+            order = np.lexsort(values.T[::-1])  # of points alike, the same one as in `Front`
+            return int(front[order[knee(values[order])]])
         return self.memory.best if self.repeats is None else self.repeats.best()
 
     def rank(self, index: int | None) -> Rank:
@@ -257,7 +277,7 @@ class Run:
 
     def _admit(self, x0: Any) -> Evaluations:
         """Record the starting points with a value, queue the others, and return them all."""
-        self.starts = read_start(x0, self.space)
+        self.starts = read_start(x0, self.space, self.settings.objectives)
         values, violations, places = [], [], []
         for x, reading in self.starts:
             (row,) = self.memory.codec.rows(x[np.newaxis])
@@ -268,7 +288,7 @@ class Run:
                 known, violation = self.settings.sign * reading.value, violation + reading.violation
                 told = reading._replace(violation=violation)
                 evaluation = self.evaluation(self.next_id, candidate.key, told, is_given=True)
-                place = self.memory.append(row, candidate.key, evaluation, told.reason)
+                place = self.remember(row, candidate.key, evaluation, told)
                 self.next_id += 1
             elif violation > 0.0:
                 self.memory.exclude(candidate.key, violation)
@@ -358,6 +378,10 @@ class Run:
         if target is not None and violation == 0.0 and value + margin <= sign * target:
             where = _place(self.n_told)
             self.stop = StopReason.TARGET.stop(target=target, value=sign * value, where=where)
+        elif self._has_volume():
+            where = _place(self.number(int(self.memory.front.max())))
+            message = f"target hypervolume {target:g} reached with {self._volume():g} {where}"
+            self.stop = Stop(StopReason.TARGET, message)
         elif not self.outstanding and self.proposer.is_exhausted:
             self.stop = self._exhaustion()
         elif self.n_told >= self.settings.budget:
@@ -366,6 +390,20 @@ class Run:
             self.stop = self._impatience()
         elif self.search.converged is not None:
             self.stop = StopReason.CONVERGED.stop(why=self.search.converged)
+
+    def _has_volume(self) -> bool:
+        """Tell whether the front of several objectives has reached the hypervolume that is the target."""
+        target, memory = self.settings.target, self.memory
+        return target is not None and memory.n_objectives > 1 and self._volume() >= target
+
+    def _volume(self) -> float:
+        """Return the hypervolume of the front up to the reference; computed again when it has grown."""
+        memory = self.memory
+        if memory.reference is None:
+            return math.nan
+        if self._known_volume[0] != memory.grown_at:
+            self._known_volume = memory.grown_at, memory.hypervolume(memory.reference)
+        return self._known_volume[1]
 
     def _check_failure(self, trial_id: int, reading: Reading) -> None:
         """Stop at a failure if `on_error` says so, or if failures look like a mistake in the objective."""
@@ -387,13 +425,23 @@ class Run:
         patience = self.settings.patience
         if patience is None or self.n_told < patience:
             return False
-        best = self.best()
+        best = self._latest_gain()
         return self.n_told - (0 if best is None else self.number(best)) >= patience
+
+    def _latest_gain(self) -> int | None:
+        """Return the last improvement: the best evaluation, or the last one that enlarged the front."""
+        return self.best() if self.settings.objectives is None else self.memory.grown_at
 
     def _impatience(self) -> Stop:
         best = self.best()
         found = "none of them gave a value"
-        if best is not None:
+        grown_at = self.memory.grown_at
+        if self.settings.objectives is not None and grown_at is not None:
+            n, place = len(self.memory.front), _place(self.number(grown_at))
+            volume = "" if self.memory.reference is None else f" of {self._volume():g}"
+            found = f"the hypervolume{volume} has not grown since {n} points were on the front, {place}"
+            found = found if n else f"nothing closer to feasible than {place}"
+        elif best is not None:
             violation, value = self.rank(best)
             kind = "better" if violation == 0.0 else "closer to feasible"
             found = f"nothing {kind} than {self.settings.sign * value:g} {_place(self.number(best))}"

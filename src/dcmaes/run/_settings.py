@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from dcmaes._validation import check_choice, check_integer, check_number
+from dcmaes.run._objectives import Objectives
+from dcmaes.run._trial import Reading, read
 
 # What may differ from sitting to sitting; everything else makes the run this run.
 LIMITS = ("budget", "time_limit", "target", "patience", "on_error")
@@ -32,6 +34,7 @@ class Settings:
     patience: int | None = None
     duplicates: str = "cache"
     on_error: str = "penalize"
+    objectives: Objectives | None = None
 
     def __post_init__(self) -> None:
         self._set("budget", check_integer("budget", self.budget, low=1, high=2**63 - 1))
@@ -45,11 +48,30 @@ class Settings:
             self._set("target", check_number("target", self.target))
         if self.patience is not None:
             self._set("patience", check_integer("patience", self.patience, low=1))
+        if self.objectives is not None:
+            self._check_several(self.objectives)
 
     @property
     def sign(self) -> float:
         """What values are multiplied by to be minimized, and by which they are turned back."""
         return 1.0 if self.direction == "minimize" else -1.0
+
+    def read(self, told: Any) -> Reading:
+        """Return what was told of a trial as a reading, for one objective or several."""
+        return read(told) if self.objectives is None else self.objectives.read(told)
+
+    def _check_several(self, objectives: Objectives) -> None:
+        if self.target is not None and objectives.reference is None:
+            raise ValueError(
+                f"target is a hypervolume if there are several objectives, which counts from a reference: "
+                f"pass reference=, the worst value of each of {', '.join(objectives.names)} that is of "
+                f"interest; got target={self.target:g} alone"
+            )
+        if self.duplicates == "reevaluate":
+            raise ValueError(
+                'duplicates="reevaluate" averages the values of one objective; with several use "cache", or '
+                '"allow" and return means over repeated measurements'
+            )
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)

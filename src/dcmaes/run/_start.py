@@ -11,6 +11,7 @@ import numpy as np
 
 from dcmaes._validation import FloatArray, check_list, check_path, shown
 from dcmaes.run._history import History, Record
+from dcmaes.run._objectives import Objectives
 from dcmaes.run._trial import Outcome, Reading, failure, read
 from dcmaes.space import Space
 
@@ -27,7 +28,7 @@ class Start(NamedTuple):
     reading: Reading | None
 
 
-def read_start(x0: Any, space: Space) -> list[Start]:
+def read_start(x0: Any, space: Space, objectives: Objectives | None = None) -> list[Start]:
     """Return the starting points in `x0`.
 
     They are a point, a (point, value) tuple, a sequence of such or of records of a history, a history or what
@@ -40,44 +41,54 @@ def read_start(x0: Any, space: Space) -> list[Start]:
     """
     if x0 is None:
         return []
-    if _is_point(x0) or _is_pair(x0) or isinstance(x0, Record):
-        return [_read_one("x0", x0, space)]
+    if _is_point(x0) or _is_pair(x0, objectives) or isinstance(x0, Record):
+        return [_read_one("x0", x0, space, objectives)]
     history = getattr(x0, "history", x0)
     if isinstance(history, History):
-        return [_read_one(f"x0: evaluation {record.id}", record, space) for record in history]
+        return [_read_one(f"x0: evaluation {record.id}", record, space, objectives) for record in history]
     if hasattr(x0, "columns") and hasattr(x0, "iloc"):
         from dcmaes.run._tables import read_frame
 
-        return [Start(np.array(x), reading) for x, reading in read_frame(x0, space)]
+        return [Start(np.array(x), reading) for x, reading in read_frame(x0, space, objectives)]
     if isinstance(x0, (str, os.PathLike)):
         from dcmaes.run._tables import read_csv
 
-        return [Start(np.array(x), reading) for x, reading in read_csv(check_path("x0", x0), space)]
-    return [_read_one(f"x0[{i}]", item, space) for i, item in enumerate(check_list("x0", x0, _WANTED))]
+        rows = read_csv(check_path("x0", x0), space, objectives)
+        return [Start(np.array(x), reading) for x, reading in rows]
+    items = check_list("x0", x0, _WANTED)
+    return [_read_one(f"x0[{i}]", item, space, objectives) for i, item in enumerate(items)]
 
 
-def _read_one(name: str, item: Any, space: Space) -> Start:
+def _read_one(name: str, item: Any, space: Space, objectives: Objectives | None) -> Start:
     if isinstance(item, Record):
-        item = (item.point, _reading_of(item))
-    point, told = item if _is_pair(item) else (item, None)
+        item = (item.point, _reading_of(name, item, objectives))
+    point, told = item if _is_pair(item, objectives) else (item, None)
     if not _is_point(point):
         raise TypeError(f"{name} must be a point or a (point, value) tuple, got {shown(item)}")
     try:
         x = space.encode(point)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name}: {error}") from error
-    if not _is_pair(item):
+    if not _is_pair(item, objectives):
         return Start(x, None)
-    reading = read(told)
+    reading = _read(told, objectives)
     if reading.reason is not None and not isinstance(told, Reading):
-        raise ValueError(f"{name}: the known value must be a finite number or an Outcome, got {shown(told)}")
+        wanted = "a finite number" if objectives is None else f"{len(objectives)} finite numbers"
+        raise ValueError(f"{name}: the known value must be {wanted} or an Outcome, got {shown(told)}")
     return Start(x, reading)
 
 
-def _reading_of(record: Record) -> Reading:
+def _read(told: Any, objectives: Objectives | None) -> Reading:
+    return read(told) if objectives is None else objectives.read(told)
+
+
+def _reading_of(name: str, record: Record, objectives: Objectives | None) -> Reading:
     if record.violation == math.inf:
         return failure(record.reason or "failed before this run")
-    return read(Outcome(record.value, record.violation))
+    reading = _read(Outcome(record.value, record.violation), objectives)
+    if reading.reason is not None:
+        raise ValueError(f"{name} comes from a run with other objectives: its value is {reading.reason}")
+    return reading
 
 
 def _is_point(item: Any) -> bool:
@@ -91,5 +102,8 @@ def _is_point(item: Any) -> bool:
     return all(isinstance(entry, (int, float, np.generic)) for entry in item)
 
 
-def _is_pair(item: Any) -> bool:
-    return isinstance(item, tuple) and len(item) == 2 and _is_point(item[0]) and not _is_point(item[1])
+def _is_pair(item: Any, objectives: Objectives | None) -> bool:
+    """Tell whether this is a point with its value; of several objectives, the values look like a point."""
+    if not (isinstance(item, tuple) and len(item) == 2 and _is_point(item[0])):
+        return False
+    return not _is_point(item[1]) or (objectives is not None and objectives.read(item[1]).reason is None)

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcmaes._validation import shown
-from dcmaes.run._history import BOOK, column_names
+from dcmaes.run._history import book_names, column_names
+from dcmaes.run._objectives import Objectives
 from dcmaes.run._trial import Outcome, Reading, failure, read
 from dcmaes.space import Sites, Space, Variable
 from dcmaes.space._layouts import suggestion
@@ -30,7 +31,9 @@ class Row(NamedTuple):
     cells: Mapping[str, Any]
 
 
-def read_frame(frame: Any, space: Space) -> Iterator[tuple[list[float], Reading | None]]:
+def read_frame(
+    frame: Any, space: Space, objectives: Objectives | None = None
+) -> Iterator[tuple[list[float], Reading | None]]:
     """Yield the coded point of each row of a pandas DataFrame, with what is known of its value.
 
     >>> import pandas as pd
@@ -44,10 +47,12 @@ def read_frame(frame: Any, space: Space) -> Iterator[tuple[list[float], Reading 
         Row(f"x0: row {i}", dict(zip(header, cells, strict=True)))
         for i, cells in enumerate(zip(*columns, strict=True))
     ]
-    return _read_rows(header, rows, space)
+    return _read_rows(header, rows, space, objectives)
 
 
-def read_csv(path: Path, space: Space) -> Iterator[tuple[list[float], Reading | None]]:
+def read_csv(
+    path: Path, space: Space, objectives: Objectives | None = None
+) -> Iterator[tuple[list[float], Reading | None]]:
     """Yield the same of each line of a CSV file, with commas, semicolons or tabs between columns."""
     try:
         content = path.read_bytes()
@@ -71,7 +76,7 @@ def read_csv(path: Path, space: Space) -> Iterator[tuple[list[float], Reading | 
                 f"x0: line {number} of {str(path)!r} must have {len(header)} columns, got {len(cells)}"
             )
         rows.append(Row(f"x0: line {number}", dict(zip(header, cells, strict=True))))
-    return _read_rows(header, rows, space)
+    return _read_rows(header, rows, space, objectives)
 
 
 def _objects(column: Any) -> Any:
@@ -80,24 +85,24 @@ def _objects(column: Any) -> Any:
 
 
 def _read_rows(
-    header: Sequence[str], rows: Sequence[Row], space: Space
+    header: Sequence[str], rows: Sequence[Row], space: Space, objectives: Objectives | None
 ) -> Iterator[tuple[list[float], Reading | None]]:
-    columns = column_names(space)
-    _check_header(header, columns)
+    columns, book = column_names(space, objectives), book_names(objectives)
+    _check_header(header, columns, book)
     pairs = list(zip(columns, space.variables, strict=True))
     for row in rows:
         if space.sites.has_conditions:
             x = _coded_if_active(row, pairs, space.sites)
         else:
             x = [_coded(row, column, variable) for column, variable in pairs]
-        yield x, _read_told(row)
+        yield x, _read_told(row, objectives)
 
 
-def _check_header(header: Sequence[str], columns: Sequence[str]) -> None:
-    known = (*columns, *BOOK)
+def _check_header(header: Sequence[str], columns: Sequence[str], book: Sequence[str]) -> None:
+    known = (*columns, *book)
     for name in header:
         if name not in known and name not in _UNNAMED:
-            wanted = f"a variable of the space or one of {', '.join(BOOK)}"
+            wanted = f"a variable of the space or one of {', '.join(book)}"
             raise ValueError(f"x0: column {shown(name)} must be {wanted}{suggestion(name, known)}")
         if header.count(name) > 1:
             raise ValueError(f"x0: column {name!r} must be there once, got {header.count(name)} of it")
@@ -132,20 +137,26 @@ def _coded(row: Row, column: str, variable: Variable) -> float:
         raise
 
 
-def _read_told(row: Row) -> Reading | None:
+def _read_told(row: Row, objectives: Objectives | None) -> Reading | None:
     """Return what a row says of the value of its point; None if it is still to be evaluated."""
     status = row.cells.get("status")
     if status not in (None, "", *_STATUSES):
         wanted = ", ".join(map(repr, _STATUSES))
         raise ValueError(f"{row.where}, column 'status': must be one of {wanted}; got {shown(status)}")
-    value, violation = _number(row, "value"), _number(row, "violation")
+    names = ("value",) if objectives is None else objectives.names
+    values, violation = [_number(row, name) for name in names], _number(row, "violation")
     if status == "failed" or violation == math.inf:
         return failure(str(row.cells.get("reason") or "failed before this run"))
-    if math.isnan(value) and (math.isnan(violation) or violation <= 0.0):
+    if all(map(math.isnan, values)) and (math.isnan(violation) or violation <= 0.0):
         return None
-    reading = read(Outcome(value, 0.0 if math.isnan(violation) else violation))
+    total = 0.0 if math.isnan(violation) else violation
+    if objectives is not None:
+        reading = objectives.read(Outcome(values, total))
+    else:
+        reading = read(Outcome(values[0], total))
     if reading.reason is not None:
-        raise ValueError(f"{row.where}, column 'value': must be a finite number, got {value}")
+        name, value = next(pair for pair in zip(names, values, strict=True) if not math.isfinite(pair[1]))
+        raise ValueError(f"{row.where}, column {name!r}: must be a finite number, got {value}")
     return reading
 
 

@@ -76,8 +76,9 @@ class Outcome:
 
     Attributes
     ----------
-    value : float
-        The value; may be None or NaN where the point is infeasible and has none.
+    value : float, or several
+        The value; may be None or NaN where the point is infeasible and has none. With several objectives a
+        tuple or a dict of all values.
     violation : float
         How much the constraints are violated in total; zero or less is feasible.
 
@@ -109,6 +110,8 @@ class Reading(NamedTuple):
         Who evaluated it.
     started_at : float
         When, in seconds since 1970; NaN if that is not known.
+    values : tuple of floats, or None
+        Those of several objectives, in the user's sign, all NaN if there are none; `value` is NaN then.
     """
 
     value: float
@@ -119,6 +122,7 @@ class Reading(NamedTuple):
     seconds: float = math.nan
     worker: str | None = None
     started_at: float = math.nan
+    values: tuple[float, ...] | None = None
 
 
 class Outstanding(NamedTuple):
@@ -156,7 +160,7 @@ def read(told: Any) -> Reading:
         return failure(describe(told), told)
     if isinstance(told, Outcome):
         return _read_outcome(told)
-    value, reason = _read_number(told)
+    value, reason = read_number(told)
     return failure(reason) if reason else Reading(value, 0.0)
 
 
@@ -193,17 +197,17 @@ def _trace(error: BaseException) -> str | None:
 
 
 def _read_outcome(outcome: Outcome) -> Reading:
-    violation, reason = _read_number(outcome.violation)
+    violation, reason = read_number(outcome.violation)
     if reason:
         return failure(f"violation is {reason}")
     violation = max(violation, 0.0) + 0.0
-    value, reason = _read_number(outcome.value)
+    value, reason = read_number(outcome.value)
     if reason and violation == 0.0:
         return failure(reason)
     return Reading(value, violation)
 
 
-def _read_number(told: Any) -> tuple[float, str]:
+def read_number(told: Any) -> tuple[float, str]:
     """Return a finite number and no reason, or NaN and why there is none."""
     if told is None:
         return math.nan, "no number: None (is a return missing?)"

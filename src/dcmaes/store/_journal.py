@@ -85,7 +85,7 @@ class Journal:
         self._execute("PRAGMA journal_mode = WAL")
         with self._transaction(is_synced=True):
             if self.is_new:
-                create_tables(self._connection)
+                create_tables(self._connection, has_several="objectives" in identity)
                 self._insert("run", [(key, json.dumps(value)) for key, value in identity.items()])
             (last,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM sitting").fetchone()
             texts = (json.dumps(limits), json.dumps(versions))
@@ -276,9 +276,11 @@ def _close(connection: sqlite3.Connection, lock: Lock) -> None:
 
 
 def _as_read(value: Any) -> Any:
-    """Return a value as SQLite gives it back: no NaN, no negative zero."""
+    """Return a value as SQLite gives it back: no NaN, no negative zero; several values as a JSON list."""
     if isinstance(value, float):
         return None if math.isnan(value) else float(value) + 0.0
+    if isinstance(value, tuple):
+        return json.dumps([_as_read(one) for one in value])
     return value
 
 

@@ -153,7 +153,7 @@ def _evaluation(row: Any) -> EvaluationRow:
     trial, value, violation, reason, traceback, seconds, told_at, worker, started_at = row
     return EvaluationRow(
         trial,
-        _number(value),
+        tuple(map(_number, json.loads(value))) if isinstance(value, str) else _number(value),
         violation,
         reason,
         traceback,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import warnings
 from collections import deque
@@ -14,6 +15,7 @@ import numpy as np
 
 from dcmaes._validation import ArgumentError
 from dcmaes.run._constraints import Constraints
+from dcmaes.run._objectives import Objectives
 from dcmaes.run._proposals import Candidate
 from dcmaes.run._run import Run
 from dcmaes.run._settings import Settings
@@ -58,6 +60,7 @@ def arguments_of(
             "strategy": _choose_strategy(name, identity["strategy"], strategy),
             "x0": _starts(identity, chosen, is_total=False),
             **{key: identity[key] for key in ("seed", "direction", "duplicates")},
+            **_several(identity),
             **reader.sittings()[-1].limits,
             **{key: limit for key, limit in limits.items() if limit is not None},
         }
@@ -84,7 +87,7 @@ def rebuild(
     """
     with translated_errors(reader.path):
         identity, sittings, name = reader.identity(), reader.sittings(), repr(str(reader.path))
-        kept = {key: identity[key] for key in ("seed", "direction", "duplicates")}
+        kept = {**{key: identity[key] for key in ("seed", "direction", "duplicates")}, **_several(identity)}
         chosen = _choose_space(name, identity["space"], space)
         has_strategy = strategy is not None or identity["strategy"]["options"] is not None
         found = _choose_strategy(name, identity["strategy"], strategy) if has_strategy else "random"
@@ -134,7 +137,7 @@ def restore(run: Run, reader: Reader, snapshot: Snapshot | None, *, is_exact: bo
 def take_snapshot(run: Run) -> bytes:
     """Return where a run is, without its evaluations."""
     state = {
-        "settings": asdict(run.settings),
+        "settings": {key: value for key, value in asdict(run.settings).items() if key != "objectives"},
         "smallest_violation": run.constraints.smallest_violation,
         "excluded": run.memory.excluded_to_dict(),
         "out": [[out.trial.id, out.restart, out.is_again] for out in run.outstanding.values()],
@@ -155,7 +158,10 @@ def take_snapshot(run: Run) -> bytes:
 def reading_of(row: EvaluationRow) -> Reading:
     """Return what came of a trial."""
     _, value, violation, reason, traceback, seconds, _, worker, started_at = row
-    return Reading(value, violation, reason, None, traceback, seconds, worker, started_at)
+    told = (violation, reason, None, traceback, seconds, worker, started_at)
+    if isinstance(value, tuple):
+        return Reading(math.nan, *told, values=value)
+    return Reading(value, *told)
 
 
 def versions() -> dict[str, str]:
@@ -172,12 +178,12 @@ def _read_memory(run: Run, reader: Reader, until: int) -> None:
     for trial, row in reader.told(until):
         key, reading = run.memory.codec.key(trial.point), reading_of(row)
         told = (trial.restart, row.told_at, bool(trial.is_again))
-        run.memory.append(trial.point, key, run.evaluation(row.trial, key, reading, *told), row.reason)
+        run.remember(trial.point, key, run.evaluation(row.trial, key, reading, *told), reading)
 
 
 def _apply_snapshot(run: Run, data: dict[str, Any]) -> None:
     """Bring a fresh run, which has the evaluations already, to where `take_snapshot` found one."""
-    run.settings = Settings(**data["settings"])
+    run.settings = Settings(**data["settings"], objectives=run.settings.objectives)
     run.constraints.smallest_violation = data["smallest_violation"]
     run.search.restore(data["search"])
     run.proposer.reserve = data["reserve"]
@@ -259,6 +265,12 @@ def _starts(identity: dict[str, Any], space: Space, *, is_total: bool) -> list[A
         else:
             starts.append(point)
     return starts
+
+
+def _several(identity: dict[str, Any]) -> dict[str, Objectives]:
+    """Return the several objectives of a stored run as an argument; none if there is one objective."""
+    told = identity.get("objectives")
+    return {} if told is None else {"objectives": Objectives.from_dict(told)}
 
 
 def _choose_space(path: str, saved: dict[str, Any] | None, given: Space | None) -> Space:

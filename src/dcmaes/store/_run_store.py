@@ -13,6 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dcmaes._validation import ArgumentError
 from dcmaes.run._run import Run
 from dcmaes.run._settings import LIMITS, Settings
@@ -177,10 +179,9 @@ def _write_whole(journal: Journal, run: Run) -> None:
         trials = [TrialRow(one.id, memory.row(i), one.restart, now, int(one.is_again)) for i, one in told]
         trials += [_trial_row(out, now) for out in run.outstanding.values()]
         journal.write_ask(None, sorted(trials))
-        sign = run.settings.sign
         rows = [
             EvaluationRow(
-                *(one.id, sign * one.value, one.violation, memory.reason(i), None),
+                *(one.id, _value(run, i), one.violation, memory.reason(i), None),
                 *(one.seconds, one.told_at),
             )
             for i, one in told
@@ -196,6 +197,14 @@ def _write_end(journal: Journal, run: Run, optimizer_time: float, is_whole: bool
     journal.end(reason, run.message(violation), optimizer_time)
 
 
+def _value(run: Run, place: int) -> float | tuple[float, ...]:
+    """Return the value of an evaluation in the user's sign, or those of several objectives."""
+    if run.settings.objectives is None:
+        return run.settings.sign * run.memory.evaluation(place).value
+    values = run.memory.values_at(np.array([place]))[0]
+    return tuple((run.settings.objectives.signs * values).tolist())
+
+
 def _trial_row(out: Outstanding, now: float) -> TrialRow:
     return TrialRow(out.trial.id, out.row, out.restart, now, int(out.is_again))
 
@@ -207,6 +216,7 @@ def _identity(run: Run) -> dict[str, Any]:
         "row_type": run.memory.codec.dtype.str,
         "seed": run.settings.seed,
         "direction": run.settings.direction,
+        **({} if run.settings.objectives is None else {"objectives": run.settings.objectives.to_dict()}),
         "duplicates": run.settings.duplicates,
         "strategy": _strategy_to_dict(run.strategy),
         "starts": [
@@ -237,8 +247,9 @@ def _strategy_to_dict(strategy: Strategy[Any]) -> dict[str, Any]:
 
 
 def _evaluation_row(trial_id: int, reading: Reading, told_at: float) -> EvaluationRow:
-    value, violation, reason, _, traceback, seconds, worker, started_at = reading
-    return EvaluationRow(trial_id, value, violation, reason, traceback, seconds, told_at, worker, started_at)
+    value, violation, reason, _, traceback, seconds, worker, started_at, values = reading
+    told = value if values is None else values
+    return EvaluationRow(trial_id, told, violation, reason, traceback, seconds, told_at, worker, started_at)
 
 
 def _compare(reader: Reader, run: Run) -> None:
@@ -282,6 +293,8 @@ def _differences(
         for name in ("seed", "direction", "duplicates")
         if now[name] != then[name]
     ]
+    if (told := _described(now)) != (stored_ones := _described(then)):
+        found.append(f"objectives are {told} {given} and {stored_ones} {stored}")
     if now["strategy"] != then["strategy"]:
         found.append(f"strategy is {_named(now['strategy'])} {given} and {_named(then['strategy'])} {stored}")
     if now["starts"] != then["starts"]:
@@ -293,13 +306,25 @@ def _differences(
     return found
 
 
-def _plain(reading: Reading) -> list[float | str | None]:
-    """Return value and violation, None where there is no value: NaN is not equal to itself.
+def _described(identity: dict[str, Any]) -> str:
+    """Return the objectives of a run in a few words."""
+    several = identity.get("objectives")
+    if several is None:
+        return "one"
+    names = ", ".join(map(" ".join, zip(several["directions"], several["names"], strict=True)))
+    reference = several["reference"]
+    return names if reference is None else f"{names} up to {reference}"
 
-    A failure has neither, but a reason.
+
+def _plain(reading: Reading) -> list[Any]:
+    """Return value (of several objectives, a list) and violation, None where there is no value.
+
+    NaN is not equal to itself. A failure has neither, but a reason.
     """
     if reading.reason is not None:
         return [None, None, reading.reason]
+    if reading.values is not None:
+        return [None if math.isnan(reading.values[0]) else list(reading.values), reading.violation]
     return [None if math.isnan(reading.value) else reading.value, reading.violation]
 
 

@@ -17,6 +17,9 @@ from dcmaes._validation import ArgumentError
 # "dcma" in ASCII: says in the header of the database whose it is.
 APPLICATION_ID = 0x64636D61
 VERSION = 8
+# Added to the version of a store with several objectives, which libraries that know only one refuse: there
+# the column `value` holds text, a JSON list of all values.
+SEVERAL = 100
 # How long a reader or writer waits for another one's transaction.
 _PATIENCE = 10.0
 # How long a writer waits for the lock: a reader that looks whether it is held holds it for an instant itself.
@@ -78,7 +81,7 @@ class EvaluationRow(NamedTuple):
     trial : int
         Number of the trial.
     value, violation : float
-        NaN and infinite for a failure.
+        NaN and infinite for a failure; with several objectives, `value` is a tuple of all of them.
     reason, traceback : str or None
         Why it failed, in one line and in full.
     seconds : float
@@ -92,7 +95,7 @@ class EvaluationRow(NamedTuple):
     """
 
     trial: int
-    value: float
+    value: float | tuple[float, ...]
     violation: float
     reason: str | None = None
     traceback: str | None = None
@@ -188,13 +191,16 @@ def connect(path: Path, *, is_writing: bool) -> sqlite3.Connection:
     return connection
 
 
-def create_tables(connection: sqlite3.Connection) -> None:
-    """Make all tables; inside a transaction, so that there are all of them or none."""
+def create_tables(connection: sqlite3.Connection, has_several: bool) -> None:
+    """Make all tables; inside a transaction, so that there are all of them or none.
+
+    `has_several` says whether it is for a run with several objectives.
+    """
     for statement in _STATEMENTS:
         connection.execute(statement)
     connection.execute("INSERT INTO digest VALUES (0)")
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.execute(f"PRAGMA user_version = {VERSION + SEVERAL * has_several}")
 
 
 def row_digest(table: str, row: Sequence[Any]) -> int:
@@ -283,7 +289,7 @@ def _check(connection: sqlite3.Connection, path: Path, is_writing: bool) -> None
             raise StoreError(
                 f"{str(path)!r} is not a store of dcmaes but some other database: give another path"
             )
-        if version != VERSION:
+        if version not in (VERSION, VERSION + SEVERAL):
             raise StoreError(
                 f"the store {str(path)!r} has version {version}; this library reads version {VERSION}"
             )

@@ -61,7 +61,8 @@ class StoredRun:
     settings : dict
         "budget", "seed", "direction", "time_limit", "target", "patience", "duplicates", "on_error",
         "strategy" (a dict of "name" and "options"), "has_constraints", "versions" (of dcmaes, numpy and
-        python), "created" (in seconds since 1970). Limits and versions are those of the last sitting.
+        python), "created" (in seconds since 1970), and with several objectives "objectives" (a dict of
+        "names", "directions" and "reference"). Limits and versions are those of the last sitting.
     history : History
         Every evaluation.
     pending : tuple of Pending
@@ -88,7 +89,8 @@ class StoredRun:
         self._run: Run = rebuild(reader, space, strategy)
         self._optimizer_time = reader.optimizer_time()
         self.space: Space = self._run.space
-        self.history = History(self._run.memory, self.space, self._run.settings.sign)
+        settings = self._run.settings
+        self.history = History(self._run.memory, self.space, settings.sign, settings.objectives)
         self.settings = _settings(reader, self.sittings[-1])
         self.pending = tuple(
             Pending(out.trial.id, out.trial.point, row.asked_at)
@@ -186,7 +188,8 @@ def read(
 def _settings(reader: Reader, last: Sitting) -> dict[str, Any]:
     identity = reader.identity()
     kept = ("seed", "direction", "duplicates", "strategy", "has_constraints", "created")
-    return {**last.limits, **{key: identity[key] for key in kept}, "versions": last.versions}
+    several = {"objectives": identity["objectives"]} if "objectives" in identity else {}
+    return {**last.limits, **{key: identity[key] for key in kept}, **several, "versions": last.versions}
 
 
 def _span(row: EvaluationRow) -> Span:

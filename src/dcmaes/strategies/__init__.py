@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from dcmaes.strategies._evaluations import Evaluations, Rank
 from dcmaes.strategies._memory import Memory
-from dcmaes.strategies._protocol import Explaining, Modelling, Strategy, Summary
+from dcmaes.strategies._protocol import Explaining, Modelling, Multiobjective, Strategy, Summary
 from dcmaes.strategies._registry import is_registered, make_strategy, strategy_class, strategy_names
 
 if TYPE_CHECKING:
     from dcmaes.strategies.auto import Auto
     from dcmaes.strategies.cma import Cma
+    from dcmaes.strategies.front import FrontSearch
     from dcmaes.strategies.ising import IsingSearch
     from dcmaes.strategies.mixing import Mixing
     from dcmaes.strategies.paper import Paper
@@ -22,10 +23,12 @@ __all__ = [
     "Cma",
     "Evaluations",
     "Explaining",
+    "FrontSearch",
     "IsingSearch",
     "Memory",
     "Mixing",
     "Modelling",
+    "Multiobjective",
     "Paper",
     "RandomSearch",
     "Rank",
@@ -40,6 +43,7 @@ __all__ = [
 _NAMES = {
     "Auto": "auto",
     "Cma": "cma",
+    "FrontSearch": "front",
     "IsingSearch": "ising",
     "Mixing": "mixing",
     "Paper": "paper",

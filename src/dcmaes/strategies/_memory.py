@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
+from dcmaes.pareto import hypervolume
 from dcmaes.space import Sites
 from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
 from dcmaes.strategies._rows import RECORD, Evaluation, RowCodec, gathered
+from dcmaes.strategies._several import Several
 
 # Points excluded by constraints whose coordinates are kept: the last ones that a strategy drew.
 MOST_EXCLUDED = 4000
@@ -41,6 +43,11 @@ class Memory:
     ----------
     sites : Sites
         The space.
+    n_objectives : int
+        How many values an evaluation gives. If there are several, they are in `values_at`, and the one value
+        of an evaluation is NaN: points are ranked by their violation alone, feasible ones by `front`.
+    reference : array of shape (m,), or None
+        The worst values of several objectives that are of interest, to be minimized.
 
     Attributes
     ----------
@@ -66,8 +73,10 @@ class Memory:
     array([1., 2.])
     """
 
-    def __init__(self, sites: Sites) -> None:
+    def __init__(self, sites: Sites, n_objectives: int = 1, reference: FloatArray | None = None) -> None:
         self.sites = sites
+        self.n_objectives = n_objectives
+        self._several = Several(n_objectives, reference)
         self.codec = RowCodec(sites)
         self.starts = Evaluations.empty(sites.dimension)
         self.best: int | None = None
@@ -95,8 +104,18 @@ class Memory:
 
     # What is added.
 
-    def append(self, row: bytes, key: bytes, evaluation: Evaluation, reason: str | None = None) -> int:
-        """Add one evaluation of the point that `row` and its `key` stand for, and return its place."""
+    def append(
+        self,
+        row: bytes,
+        key: bytes,
+        evaluation: Evaluation,
+        reason: str | None = None,
+        values: Sequence[float] | None = None,
+    ) -> int:
+        """Add one evaluation of the point that `row` and its `key` stand for, and return its place.
+
+        `values` are those of several objectives, to be minimized; None for a failure.
+        """
         place = self._n
         first = self._first.setdefault(key, place)
         previous = -1 if first == place else self._latest.get(first, first)
@@ -114,13 +133,15 @@ class Memory:
         elif self.best is None or rank < self._best_rank:
             self.best, self._best_rank = place, rank
         self.has_violations |= 0.0 < evaluation.mean.violation < math.inf
+        if self.n_objectives > 1:
+            self._several.append(values, is_feasible=evaluation.violation <= 0.0)
         return place
 
-    def tell(self, told: Evaluations) -> Evaluations:
+    def tell(self, told: Evaluations, values: FloatArray | None = None) -> Evaluations:
         """Add evaluations that are no repeats, and return what was told with its places in the memory.
 
         Inactive sites are at rest in what is returned, as in all that strategies are told. So a strategy can
-        be used without an optimizer.
+        be used without an optimizer. `values` are those of several objectives, shape (n, m).
 
         >>> from dcmaes.space import Space
         >>> memory = Memory(Space.binary(2).sites)
@@ -136,7 +157,8 @@ class Memory:
             value, violation, count = float(told.value[i]), float(told.violation[i]), int(told.count[i])
             mean = Rank(violation, value)
             one = Evaluation(self._n, value, violation, 0, math.nan, 0.0, False, False, mean, count)
-            places.append(self.append(row, key, one))
+            several = None if values is None else values[i].tolist()
+            places.append(self.append(row, key, one, values=several))
         return replace(told, x=self.sites.canonical(told.x), row=np.array(places, dtype=np.int64))
 
     def exclude(self, key: bytes, violation: float) -> None:
@@ -292,6 +314,39 @@ class Memory:
         count = records["count"].astype(np.int64)
         return Evaluations(points, value, violation, np.zeros(len(places), dtype=bool), count, places)
 
+    def values_at(self, places: IntArray) -> FloatArray:
+        """Return the values of all objectives at some places, shape (n, m); NaN where there are none.
+
+        >>> from dcmaes.space import Space
+        >>> memory = Memory(Space.binary(2).sites, n_objectives=2)
+        >>> several = np.array([[2.0, 1.0], [1.0, 3.0], [2.0, 2.0]])
+        >>> x = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+        >>> told = memory.tell(Evaluations(x, np.full(3, np.nan), np.zeros(3)), several)
+        >>> memory.front, memory.values_at(memory.front)
+        (array([0, 1]), array([[2., 1.],
+               [1., 3.]]))
+        """
+        return self.evaluations(places).value[:, None] if self.n_objectives == 1 else self._several.at(places)
+
+    @property
+    def front(self) -> IntArray:
+        """Places of the feasible evaluations of several objectives that no other one dominates, (k,)."""
+        return self._several.front
+
+    @property
+    def reference(self) -> FloatArray | None:
+        """The worst values of several objectives that are of interest, shape (m,), or None."""
+        return self._several.reference
+
+    @property
+    def grown_at(self) -> int | None:
+        """The last evaluation that enlarged the hypervolume of the front, else the best; None if none did."""
+        return self.best if self._several.grown_at is None else self._several.grown_at
+
+    def hypervolume(self, reference: FloatArray) -> float:
+        """Return the hypervolume of the front of several objectives up to a reference, shape (m,)."""
+        return hypervolume(self.values_at(self.front), reference)
+
     def leaders(self, n: int) -> IntArray:
         """Return the places of the best evaluations, at most `n`, best first; ties as told.
 
@@ -351,6 +406,7 @@ class Memory:
         now = copy.copy(self)
         now._out, now._n_out = dict(self._out), dict(self._n_out)
         now._draws = self._draws[-MOST_EXCLUDED:]
+        now._several = self._several.snapshot()
         return now
 
     def copy(self) -> Memory:
@@ -367,6 +423,7 @@ class Memory:
         for name, value in vars(self).items():
             if isinstance(value, (bytearray, dict, list)):
                 setattr(other, name, value.copy())
+        other._several = self._several.copy()
         return other
 
     def _recall(self, most: int) -> Evaluations:

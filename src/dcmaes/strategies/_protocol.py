@@ -84,6 +84,18 @@ class Modelling(Protocol):
         """Return the law on the sites with more than one state, in their order; None where there is none."""
 
 
+@runtime_checkable
+class Multiobjective(Protocol):
+    """A strategy that can search for several objectives: it reads their values with `Memory.values_at`.
+
+    Any strategy may have this method in addition to those of `Strategy`; others are refused where there are
+    several objectives.
+    """
+
+    def interactions_of(self, state: Any, memory: Memory, objective: int) -> FloatArray:
+        """Return how strongly each pair of sites interacts in one objective, as `Strategy.interactions`."""
+
+
 class Strategy(Protocol[State]):
     """A way to propose points of a space and to learn from their values.
 

@@ -13,6 +13,7 @@ from dcmaes.strategies._protocol import Strategy
 _CLASSES = {
     "auto": ("dcmaes.strategies.auto", "Auto"),
     "cma": ("dcmaes.strategies.cma", "Cma"),
+    "front": ("dcmaes.strategies.front", "FrontSearch"),
     "ising": ("dcmaes.strategies.ising", "IsingSearch"),
     "mixing": ("dcmaes.strategies.mixing", "Mixing"),
     "paper": ("dcmaes.strategies.paper", "Paper"),

@@ -97,6 +97,10 @@ class RandomSearch:
         """Return zeros, shape (d, d): nothing is learned about pairs."""
         return np.zeros((state.sites.dimension, state.sites.dimension))
 
+    def interactions_of(self, state: RandomState, memory: Memory, objective: int) -> FloatArray:
+        """Return the same of one of several objectives."""
+        return self.interactions(state, memory)
+
     def options(self) -> Mapping[str, Any]:
         """Return the options as plain data."""
         return {"population_size": self.population_size}

@@ -18,11 +18,13 @@ from sklearn.utils.validation import check_is_fitted, indexable, validate_data
 from dcmaes._validation import check_integer, check_number
 from dcmaes.integrations.sklearn._redundancy import pair_couplings
 from dcmaes.optimizer import Optimizer
+from dcmaes.pareto import is_nondominated
 from dcmaes.space import Space
 
 # A coupling is reported if it stands out of all others by so many of their typical deviations.
 _OUTSTANDING = 4.0
 _MAD_TO_DEVIATION = 1.4826
+_OBJECTIVES = {"score": "maximize", "n_features": "minimize"}
 
 
 class RedundantPair(NamedTuple):
@@ -57,6 +59,9 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type
         Fewest features to select.
     penalty : float
         The cost of a feature: the score is lowered by this much for each one selected.
+    front : bool
+        Whether to search for the best score of every number of features (see `front_`), instead of the one
+        subset with the best score. What is selected is the best one either way.
     strategy : str or strategy
         "auto", the name of another strategy, or an object that follows the strategy protocol.
     scoring : str, callable or None
@@ -80,6 +85,10 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type
         Score of every subset, in the order of evaluation.
     supports_ : bool array of shape (n_subsets, n_features)
         Those subsets.
+    front_ : bool array of shape (n_front, n_features)
+        The subsets that no other one beats in both score and number of features, the smallest first.
+    front_scores_ : array of shape (n_front,)
+        Their scores, increasing.
     couplings_ : array of shape (n_features, n_features)
         How the score depends on pairs of features in {-1,+1}: positive if they are better together, negative
         if one can replace the other.
@@ -107,6 +116,7 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type
         max_features: float | None = None,
         min_features: int = 1,
         penalty: float = 0.0,
+        front: bool = False,
         strategy: Any = "auto",
         scoring: Any = None,
         cv: Any = 5,
@@ -118,6 +128,7 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type
         self.max_features = max_features
         self.min_features = min_features
         self.penalty = penalty
+        self.front = front
         self.strategy = strategy
         self.scoring = scoring
         self.cv = cv
@@ -158,6 +169,7 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type
             list(cv.split(X, y, groups)),
             check_scoring(self.estimator, self.scoring),
             check_number("penalty", self.penalty, low=0.0),
+            self._has_front(),
         )
         optimizer = self._search(X.shape[1], objective)
         self._report(optimizer, objective)
@@ -190,6 +202,7 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type
                     pair for pair in zip(starts, outcomes, strict=True) if not isinstance(pair[1], ValueError)
                 ],
                 constraints=[lambda x: n_least - x.sum(), lambda x: x.sum() - n_most],
+                objectives=_OBJECTIVES if objective.has_front else None,
             )
             while len(starts) < n_iter and optimizer.should_stop() is None and (trials := optimizer.ask()):
                 outcomes = parallel(delayed(objective)(trial.point) for trial in trials)
@@ -198,6 +211,11 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type
         if optimizer.best is None and failures:
             raise failures[0]
         return optimizer
+
+    def _has_front(self) -> bool:
+        if not isinstance(self.front, (bool, np.bool_)):
+            raise TypeError(f"front must be True or False, got {self.front!r}")
+        return bool(self.front)
 
     def _n_most(self, n_features: int) -> int:
         given: Any = self.max_features
@@ -214,14 +232,21 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type
         if not records:
             raise ValueError(f"no subset of features could be scored: {optimizer.result().message}")
         self.supports_: NDArray[np.bool_] = np.array([record.point == 1 for record in records])
-        values = np.array([record.value for record in records])
         sizes = self.supports_.sum(axis=1)
-        self.scores_ = values + objective.penalty * sizes
+        if objective.has_front:
+            self.scores_ = np.array([record.value[0] for record in records])
+            values = self.scores_ - objective.penalty * sizes
+        else:
+            values = np.array([record.value for record in records])
+            self.scores_ = values + objective.penalty * sizes
         # Of equally good subsets the smallest, of those the first.
         best = np.lexsort((np.arange(len(values)), sizes, -values))[0]
         self.support_ = self.supports_[best].copy()
         self.n_features_ = int(sizes[best])
         self.best_score_ = float(self.scores_[best])
+        on_front = np.flatnonzero(is_nondominated(np.stack([sizes, -self.scores_], axis=1)))
+        on_front = on_front[np.argsort(sizes[on_front])]
+        self.front_, self.front_scores_ = self.supports_[on_front], self.scores_[on_front]
         effect, self.couplings_ = pair_couplings(self.supports_, self.scores_)
         self.redundant_pairs_ = self._redundant_pairs(effect)
 
@@ -255,8 +280,11 @@ class FeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # type
 class _Objective:
     """What a subset of features is worth."""
 
-    def __init__(self, estimator: Any, X: Any, y: Any, splits: Any, scorer: Any, penalty: float) -> None:
+    def __init__(
+        self, estimator: Any, X: Any, y: Any, splits: Any, scorer: Any, penalty: float, has_front: bool
+    ) -> None:
         self.penalty = penalty
+        self.has_front = has_front
         self._estimator = estimator
         self._X = X
         self._y = y
@@ -275,8 +303,11 @@ class _Objective:
         size = np.abs(np.asarray(found, dtype=np.float64)).reshape(-1, self._X.shape[1]).sum(axis=0)
         return np.argsort(-size, kind="stable")
 
-    def __call__(self, support: NDArray[np.int64]) -> float | ValueError:
-        """Return the mean score over the splits less what the features cost, or why all fits failed."""
+    def __call__(self, support: NDArray[np.int64]) -> float | tuple[float, int] | ValueError:
+        """Return the mean score over the splits less what the features cost, or why all fits failed.
+
+        If the front is looked for, the score itself and the number of features.
+        """
         selected = np.flatnonzero(support)
         X = self._X[:, selected]
         try:
@@ -285,6 +316,8 @@ class _Objective:
             if "fits failed" in str(error):
                 return error
             raise
+        if self.has_front:
+            return float(np.mean(scores)), len(selected)
         return float(np.mean(scores)) - self.penalty * len(selected)
 
 

@@ -155,7 +155,7 @@ function coordinates(data, open) {
       path.style.opacity = 0.35 + 0.65 * quality;
       root.append(path);
       return {
-        points, x: points[Math.max(shown, 0)][0], y: shown < 0 ? bottom : points[shown][1], open: () => open(i), text: () => `evaluation ${i + 1}: ${number(data.value[m], 7)}`,
+        points, x: points[Math.max(shown, 0)][0], y: shown < 0 ? bottom : points[shown][1], open: () => open(i), text: () => (data.text ? `evaluation ${i + 1}\n${data.text(m)}` : `evaluation ${i + 1}: ${number(data.value[m], 7)}`),
         focus: () => { path.style.stroke = "var(--red)"; path.style.strokeWidth = 3; path.style.opacity = 1; root.append(path); },
         blur: () => { path.style.stroke = heat(0.15 + 0.85 * quality ** 2); path.style.strokeWidth = 0.8 + 0.6 * quality; path.style.opacity = 0.35 + 0.65 * quality; },
       };

@@ -16,7 +16,8 @@ function overview({ summary }) {
   const own = summary.optimizer_time, all = own + summary.objective_time;
   return section("overview", "Overview", html("div", { class: "card" },
     html("div", { class: "lead" },
-      html("div", {}, html("span", { class: "label" }, summary.direction === "minimize" ? "Smallest value" : "Largest value"), html("span", { class: "value", id: "best-value" }, number(summary.value, 7))),
+      summary.objectives ? html("div", {}, html("span", { class: "label" }, "Points on the front"), html("span", { class: "value", id: "best-value" }, String(summary.objectives.n_front)))
+        : html("div", {}, html("span", { class: "label" }, summary.direction === "minimize" ? "Smallest value" : "Largest value"), html("span", { class: "value", id: "best-value" }, number(summary.value, 7))),
       html("div", { class: "why" }, html("span", { class: "label" }, summary.stop_reason ? "Why it stopped" : summary.is_running ? "Still running" : "Broken off"), html("span", { id: "message" }, summary.message))),
     summary.violation > 0 && summary.violation !== null ? html("p", { class: "warn" }, `No feasible point: the best one violates the constraints by ${number(summary.violation)}.`) : null,
     html("dl", { class: "facts" },
@@ -25,7 +26,8 @@ function overview({ summary }) {
       fact("Infeasible", String(summary.n_infeasible)),
       summary.n_pending ? fact("Out for evaluation", String(summary.n_pending)) : null,
       fact("Restarts", String(summary.n_restarts)),
-      fact("Best found at", summary.best === null ? "none" : (summary.best + 1).toLocaleString("en")),
+      summary.objectives ? fact("Hypervolume", number(summary.objectives.hypervolume, 6)) : null,
+      fact(summary.objectives ? "Knee found at" : "Best found at", summary.best === null ? "none" : (summary.best + 1).toLocaleString("en")),
       fact("Time in the objective", duration(summary.objective_time)),
       fact("Time in the optimizer", duration(own) + (all > 0 ? ` (${percent(own / all)})` : "")),
       fact("Strategy", summary.strategy))));
@@ -33,9 +35,10 @@ function overview({ summary }) {
 
 function bestPoint(summary) {
   if (!summary.point) return html("div", { class: "card" }, html("h3", {}, "Best point"), html("p", {}, "No evaluation gave a value."));
+  const title = summary.objectives ? "Knee of the front" : "Best point", values = summary.objectives && pairs(summary.objectives.names.map((name, k) => [name, number(summary.objectives.knee[k], 7), summary.objectives.directions[k]]));
   return html("div", { class: "card" },
-    html("div", { class: "bar between" }, html("h3", {}, "Best point"), html("button", { type: "button", onclick: (e) => copy(summary.copy, e.currentTarget) }, "Copy")),
-    html("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Best point" }, pairs(summary.point)));
+    html("div", { class: "bar between" }, html("h3", {}, title), html("button", { type: "button", onclick: (e) => copy(summary.copy, e.currentTarget) }, "Copy")),
+    values || null, html("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title }, pairs(summary.point)));
 }
 
 function statusLegend(statuses) {
@@ -47,7 +50,7 @@ function statusLegend(statuses) {
 function openDetails(i) {
   const { table } = DATA, dialog = document.getElementById("details");
   const status = STATUSES[table.status[i]];
-  const facts = [["value", number(table.value[i], 15)], ["status", status]];
+  const facts = [...(table.values || [{ name: "value", number: table.value }]).map((v) => [v.name, number(v.number[i], 15)]), ["status", status]];
   if (status === "infeasible") facts.push(["violation", number(table.violation[i], 7)]);
   facts.push(["restart", String(table.restart[i])], ["trial", String(table.id[i])]);
   if (table.seconds[i] !== null) facts.push(["time", duration(table.seconds[i])]);
@@ -100,19 +103,22 @@ function build() {
   const { summary, charts, table } = DATA, card = (...children) => html("div", { class: "card" }, ...children);
   const main = document.getElementById("main");
   main.append(overview(DATA));
-  main.append(html("section", { "aria-label": "Best point and importance" }, html("div", { class: "columns" }, bestPoint(summary),
-    card(html("h3", {}, "Importance of the variables"), charts.importance.share.some((s) => s > 0) ? importance(charts.importance) : html("p", { class: "note" }, charts.importance.remark)))));
-  main.append(section("convergence", "Convergence", card(convergence(charts.convergence, openDetails), legend(
+  // With several objectives, what is of one is there for each, under its name.
+  const each = charts.each || [charts], of = (one) => (one.name ? `: ${one.name}` : "");
+  const bars = (one) => card(html("h3", {}, `Importance of the variables${of(one)}`), one.importance.share.some((s) => s > 0) ? importance(one.importance) : html("p", { class: "note" }, one.importance.remark));
+  main.append(html("section", { "aria-label": "Best point and importance" }, html("div", { class: "columns" }, bestPoint(summary), each.map(bars))));
+  if (charts.front) frontSections(main, charts, card, openDetails);
+  main.append(section("convergence", "Convergence", each.map((one) => card(one.name ? html("h3", {}, one.name) : null, convergence(one.convergence, openDetails), legend(
     legendMark(svg("circle", { class: "dot", cx: 8, cy: 6, r: 3 }), "feasible"),
     legendMark(svg("path", { class: "bestline", d: "M0 6H16" }), "best so far"),
     summary.n_infeasible ? legendMark(svg("path", { class: "diamond", d: "M8 2l4 4l-4 4l-4-4z" }), "infeasible") : null,
     summary.n_failures ? legendMark(svg("path", { class: "cross", d: "M5 3l6 6m0-6l-6 6" }), "failed") : null,
-    charts.convergence.restarts.length ? legendMark(svg("line", { class: "restart", x1: 8, x2: 8, y1: 0, y2: 12 }), "restart") : null))));
+    one.convergence.restarts.length ? legendMark(svg("line", { class: "restart", x1: 8, x2: 8, y1: 0, y2: 12 }), "restart") : null)))));
   const { edges, panels, n_left_out: hidden } = charts.marginals;
   main.append(section("marginals", "Where it looked", card(html("div", { class: "panels" }, panels.map((panel) => marginal(edges, panel))),
     html("p", { class: "note" }, `What was asked for, evaluation by evaluation. The stronger the colour, the more often; bands hold the middle half and the middle four in five of the points. Red marks the best point.${hidden ? ` ${plural(hidden, "less important variable")} not shown.` : ""}`))));
-  if (charts.coordinates.index.length) main.append(section("points", "Points", card(coordinates(charts.coordinates, openDetails))));
-  main.append(section("interactions", "Interactions", interactions(charts)));
+  if (each[0].coordinates.index.length) main.append(section("points", "Points", each.map((one) => card(one.name ? html("h3", {}, one.name) : null, coordinates(one.coordinates, openDetails)))));
+  main.append(section("interactions", "Interactions", each.map((one) => html("div", {}, one.name ? html("h3", {}, one.name) : null, interactions(one)))));
   if (charts.timeline.start.length) main.append(section("timeline", "Timeline", card(timeline(charts.timeline, openDetails), statusLegend(charts.timeline.status))));
   main.append(section("evaluations", "Evaluations", evaluationTable(table, summary.best, openDetails)));
   if (DATA.failures.length) main.append(section("failures", "Failures", card(failures(DATA))));

@@ -27,7 +27,8 @@ function labelColumn(name, labels, which) {
 
 function tableColumns(data) {
   const n = data.id.length;
-  const columns = [numberColumn("evaluation", Array.from({ length: n }, (_, i) => i + 1)), numberColumn("value", data.value, (v) => number(v, 7))];
+  const several = data.values || [{ name: "value", number: data.value }];
+  const columns = [numberColumn("evaluation", Array.from({ length: n }, (_, i) => i + 1)), ...several.map((v) => numberColumn(v.name, v.number, (one) => number(one, 7)))];
   if (data.status.includes(1)) columns.push(numberColumn("violation", data.violation));
   columns.push(labelColumn("status", STATUSES, data.status));
   if (data.restart.some((r) => r > 0)) columns.push(numberColumn("restart", data.restart));

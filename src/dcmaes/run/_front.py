@@ -1,0 +1,178 @@
+"""What a run with several objectives found: the evaluations that no other one dominates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+
+from dcmaes._html import html_table, value_text
+from dcmaes._validation import FloatArray, IntArray, readonly, shown
+from dcmaes.pareto import best_by_weights, hypervolume, is_nondominated, knee
+from dcmaes.run._history import History, Record, column_names
+from dcmaes.run._objectives import read_reference
+
+# How much a notebook shows.
+_MOST_ROWS = 20
+_MOST_COLUMNS = 12
+
+
+class Front(Sequence[Record]):
+    """The feasible evaluations that no other one dominates, in the order of the first objective.
+
+    With one objective that is the best evaluation alone.
+
+    Attributes
+    ----------
+    names : tuple of m str
+        What the objectives are called.
+
+    Examples
+    --------
+    >>> import dcmaes as dc
+    >>> def cost_and_gain(x):
+    ...     return x.sum(), -x @ [5, 3, 2]
+    >>> front = dc.minimize(cost_and_gain, dc.Space.binary(3), budget=8, seed=0, objectives=2).front
+    >>> len(front), front.values
+    (4, array([[  0.,   0.],
+           [  1.,  -5.],
+           [  2.,  -8.],
+           [  3., -10.]]))
+    >>> front.knee().value, front.pick([1, 3]).point
+    ((1.0, -5.0), array([1, 1, 0]))
+    """
+
+    def __init__(self, history: History, places: IntArray) -> None:
+        self._history = history
+        objectives = history._objectives
+        self.names: tuple[str, ...] = ("value",) if objectives is None else objectives.names
+        self._signs = np.array([history._sign]) if objectives is None else objectives.signs
+        values = self._signs * history.values.reshape(len(history), len(self.names))[places]
+        self._places = places[np.lexsort(values.T[::-1])]
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Record]: ...
+    def __getitem__(self, index: int | slice) -> Record | list[Record]:
+        if isinstance(index, slice):
+            return [self._history[i] for i in self._places[index].tolist()]
+        return self._history[int(self._places[range(len(self))[index]])]
+
+    def __repr__(self) -> str:
+        return f"<Front of {len(self)} points: {', '.join(self.names)}>"
+
+    def _repr_html_(self) -> str:
+        space = self._history._space
+        columns = column_names(space, self._history._objectives)[:_MOST_COLUMNS]
+        header = ["id", *self.names, *columns, *["…"][: space.dimension - len(columns)]]
+        rows = [
+            [record.id, *values, *(value_text(record.point[name]) for name in space.names[: len(columns)])]
+            for record, values in zip(self[:_MOST_ROWS], self.values.tolist(), strict=False)
+        ]
+        shown_rows = [[*row, "…"][: len(header)] for row in rows]
+        return html_table(f"Front of {len(self)} points", header, shown_rows)
+
+    @property
+    def places(self) -> IntArray:
+        """Where in the history they are, shape (k,)."""
+        return readonly(self._places)
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """Their values, in the sign in which the objective returned them, shape (k, m)."""
+        return readonly(self._history.values.reshape(len(self._history), len(self.names))[self._places])
+
+    @property
+    def points(self) -> Any:
+        """The points: a list of dicts, or an array of shape (k, d)."""
+        space = self._history._space
+        points = [record.point for record in self]
+        return points if space.is_named else np.array(points).reshape(len(self), space.dimension)
+
+    def knee(self) -> Record:
+        """Return the point where giving up some of one objective no longer gains much of another.
+
+        Measured in the range of each objective on the front: the point furthest below the line (the plane,
+        with three objectives) through its ends.
+        """
+        self._check_some()
+        return self[knee(self._signs * self.values)]
+
+    def pick(self, weights: Any) -> Record:
+        """Return the best point if objectives count as much as `weights` say, in the range of each.
+
+        Parameters
+        ----------
+        weights : sequence of m numbers, or dict of names and numbers
+            Not negative, not all zero; only their ratios matter. Any point of the front is best for some.
+        """
+        self._check_some()
+        if isinstance(weights, Mapping):
+            unknown = [name for name in weights if name not in self.names]
+            if unknown:
+                raise ValueError(f"weights must be for {', '.join(self.names)}, got {shown(weights)}")
+            weights = [weights.get(name, 0.0) for name in self.names]
+        return self[best_by_weights(self._signs * self.values, weights)]
+
+    def hypervolume(self, reference: Any = None) -> float:
+        """Return the volume of values that the front dominates, up to a reference: the larger the better.
+
+        Exact for two and three objectives; see `dcmaes.pareto.hypervolume` for more.
+
+        Parameters
+        ----------
+        reference : sequence of m numbers, or dict of names and numbers
+            The worst values that count, in the sign of the objective. By default the `reference` of the run;
+            if it has none, the worst feasible value of each objective in the history.
+        """
+        return hypervolume(self._signs * self.values, self._limit(reference))
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame, the rows of the history's in the order of the front."""
+        return self._history.to_frame().iloc[self._places].reset_index(drop=True)
+
+    def growth(self, reference: Any = None) -> FloatArray:
+        """Return the hypervolume after each evaluation of the history, shape (n,)."""
+        history, limit = self._history, self._limit(reference)
+        values = self._signs * history.values.reshape(len(history), len(self.names))
+        front, total, volumes = np.empty((0, len(limit))), 0.0, np.zeros(len(history))
+        is_counted = (history.statuses == "ok") & (values < limit).all(axis=1)
+        for i in range(len(history)):
+            new = values[i]
+            if is_counted[i] and not (front <= new).all(axis=1).any():
+                front = np.vstack([front[~(new <= front).all(axis=1)], new])
+                total = hypervolume(front, limit)
+            volumes[i] = total
+        return volumes
+
+    def _limit(self, reference: Any) -> FloatArray:
+        """Return a reference in values to be minimized, shape (m,)."""
+        objectives = self._history._objectives
+        if reference is None and objectives is not None and objectives.limit is not None:
+            return objectives.limit
+        if reference is None:
+            feasible = self._signs * self._history.values.reshape(len(self._history), len(self.names))
+            feasible = feasible[self._history.statuses == "ok"]
+            return feasible.max(axis=0) if len(feasible) else np.zeros(len(self.names))
+        limit: FloatArray = self._signs * read_reference(reference, self.names)
+        return limit
+
+    def _check_some(self) -> None:
+        if not len(self):
+            raise ValueError("the front is empty: no evaluation was feasible")
+
+
+def front_of(history: History, best: int | None) -> Front:
+    """Return the front of a history; with one objective, the evaluation `best` if it is feasible."""
+    if history._objectives is None:
+        is_found = best is not None and history[best].violation == 0.0
+        return Front(history, np.array([best] if is_found else [], dtype=np.int64))
+    feasible = np.flatnonzero(history.statuses == "ok")
+    values = history._objectives.signs * history.values[feasible]
+    return Front(history, feasible[is_nondominated(values)])

@@ -1,0 +1,6 @@
+"""The strategy `front`: several objectives, each learned by a regression on all evaluations."""
+
+from dcmaes.strategies.front._state import FrontState
+from dcmaes.strategies.front._strategy import FrontSearch
+
+__all__ = ["FrontSearch", "FrontState"]

@@ -1,0 +1,200 @@
+"""The strategy `front`: several objectives, each learned by a regression on all evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dcmaes._validation import FloatArray
+from dcmaes.pareto import hypervolume_gains
+from dcmaes.space import Sites
+from dcmaes.strategies._codec import decode, encode
+from dcmaes.strategies._evaluations import Evaluations
+from dcmaes.strategies._memory import Memory
+from dcmaes.strategies._protocol import Summary
+from dcmaes.strategies.front._constants import (
+    BATCH,
+    FIRST_BARRIER_VARIANCES,
+    FIRST_VARIANCES,
+    KEEP,
+    N_STEPS,
+    OPENING,
+    REFIT_SHARE,
+    SMALLEST_SHARE,
+)
+from dcmaes.strategies.front._known import Known
+from dcmaes.strategies.front._model import local_model, refitted
+from dcmaes.strategies.front._population import children
+from dcmaes.strategies.front._proposals import propose
+from dcmaes.strategies.front._state import MODEL, POPULATION, FrontState
+
+
+class FrontSearch:
+    """Search for the front of several objectives with a regression on each of them.
+
+    Weights of the objectives are drawn anew for each proposal, and functions from the posterior of each
+    regression; a tabu search of their weighted sum starts from the point of the front that is best by these
+    weights, and what it passes through is proposed where the drawn functions enlarge the hypervolume most. A
+    population of the points on the front, crossed and changed, has a share of the evaluations that follows
+    its success (docs/maths.md, section O).
+
+    With one objective it is a search around the best point.
+
+    Examples
+    --------
+    >>> import dcmaes as dc
+    >>> def both(x):
+    ...     return x[:10].sum() + 10 - x[5:].sum(), x[5:].sum()
+    >>> result = dc.minimize(both, dc.Space.binary(15), budget=150, seed=0, objectives=2, strategy="front")
+    >>> len(result.front)
+    6
+    """
+
+    def __repr__(self) -> str:
+        return "FrontSearch()"
+
+    @property
+    def name(self) -> str:
+        """The name under which results report the strategy."""
+        return "front"
+
+    def options(self) -> Mapping[str, Any]:
+        """Return the options as plain data: there are none."""
+        return {}
+
+    def init(self, sites: Sites, memory: Memory, budget: int, rng: np.random.Generator) -> FrontState:
+        """Return the first state."""
+        state = FrontState(
+            sites=sites,
+            variances=np.array([FIRST_VARIANCES] * memory.n_objectives + [FIRST_BARRIER_VARIANCES]),
+            n_unfitted=0,
+            n_fits=0,
+            n_seen=0,
+            turn=MODEL,
+            gains=(0.0, 0.0),
+            spent=(0.0, 0.0),
+            due=0.0,
+        )
+        start = memory.starts
+        return self.update(state, start.take(np.flatnonzero(start.row >= 0)), memory)
+
+    def batch_size(self, state: FrontState) -> int:
+        """Return how many points are proposed at a time."""
+        return BATCH
+
+    def sample(self, state: FrontState, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
+        """Return `n` coded points, shape (n, d)."""
+        sites, found = state.sites, list[FloatArray]()
+        if len(memory) >= OPENING and sites.is_free.any():
+            known = Known.of(memory)
+            if len(known.front):
+                if state.turn == MODEL:
+                    found = propose(state, known, n, rng, memory)
+                found += children(known, n - len(found), sites, rng, memory)
+        anywhere = sites.uniform(rng.random((n - len(found), sites.dimension)))
+        return np.concatenate([np.reshape(found, (-1, sites.dimension)), anywhere])
+
+    def update(self, state: FrontState, told: Evaluations, memory: Memory) -> FrontState:
+        """Return the state after learning from `told`."""
+        fresh = told.fresh()
+        fresh = fresh.take(np.flatnonzero(fresh.row >= 0))
+        if len(fresh) == 0:
+            return replace(state, turn=_other(state.turn)) if len(told) else state
+        known = Known.of(memory)
+        n = len(fresh)
+        state = replace(state, n_unfitted=state.n_unfitted + n, n_seen=state.n_seen + n)
+        if len(known.front) == 0 or len(memory) < OPENING:
+            return state
+        state = _credited(state, known, fresh.x)
+        if state.n_unfitted < max(BATCH, REFIT_SHARE * min(state.n_seen, 1000)):
+            return state
+        # Another point of the front each time.
+        centre = int(known.front[(7 * state.n_fits) % len(known.front)])
+        variances = refitted(known, centre, state.sites, state.variances, N_STEPS)
+        return replace(state, variances=variances, n_unfitted=0, n_fits=state.n_fits + 1)
+
+    def convergence(self, state: FrontState, memory: Memory) -> str | None:
+        """Return None: there is always another point of a front."""
+        return None
+
+    def restart(self, state: FrontState, rng: np.random.Generator, memory: Memory) -> FrontState | None:
+        """Return the same state: nothing converges."""
+        return state
+
+    def summary(self, state: FrontState, memory: Memory) -> Summary:
+        """Return how the points of the front are distributed."""
+        sites, known = state.sites, Known.of(memory)
+        x = known.x[known.front] if len(known.front) else np.empty((0, sites.dimension))
+        if len(x) == 0:
+            middle = (np.arange(32) + 0.5) / 32
+            x = sites.uniform(np.repeat(middle[:, None], sites.dimension, axis=1))
+        u = np.where(sites.is_numeric, sites.coordinate(x), np.nan)
+        n_kept = np.where(sites.is_numeric & (sites.n_states != 2), 0, sites.n_states)
+        shares = tuple(
+            np.bincount(x[:, i].astype(np.int64), minlength=n) / len(x) if n else np.empty(0)
+            for i, n in enumerate(n_kept)
+        )
+        deviation = u.std(axis=0)
+        step_size = float(deviation[sites.is_numeric].mean()) if sites.is_numeric.any() else 0.0
+        return Summary(u.mean(axis=0), deviation, shares, None, step_size)
+
+    def interactions(self, state: FrontState, memory: Memory) -> FloatArray:
+        """Return the size of the largest mean coupling of each pair of sites in any objective, (d, d)."""
+        each = [self.interactions_of(state, memory, k) for k in range(memory.n_objectives)]
+        return np.asarray(np.max(each, axis=0))
+
+    def interactions_of(self, state: FrontState, memory: Memory, objective: int) -> FloatArray:
+        """Return the same in one of the objectives."""
+        sites, known = state.sites, Known.of(memory)
+        strength = np.zeros((sites.dimension, sites.dimension))
+        if len(known.front) == 0 or known.values.shape[1] <= objective or not sites.is_free.any():
+            return strength
+        middle = int(known.front[len(known.front) // 2])
+        model = local_model(known, middle, sites, state.variances)
+        coupling = model.regressions[objective].mean(has_pairs=True).coupling
+        if coupling is not None:
+            site = model.feature_map.site
+            np.maximum.at(strength, np.ix_(site, site), np.abs(coupling[0]))
+        return np.maximum(strength, strength.T)
+
+    def state_to_dict(self, state: FrontState) -> dict[str, Any]:
+        """Return the state as plain data."""
+        data: dict[str, Any] = encode(state)
+        return data
+
+    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> FrontState:
+        """Return the state that `state_to_dict` described."""
+        return decode(FrontState, data, sites)
+
+
+def _other(turn: str) -> str:
+    return POPULATION if turn == MODEL else MODEL
+
+
+def _credited(state: FrontState, known: Known, x: FloatArray) -> FrontState:
+    """Return the state with what these points have gained counted for their proposer, and the next turn."""
+    new = {row.tobytes() for row in x}
+    is_new = np.array([row.tobytes() in new for row in known.x[known.front]], dtype=bool)
+    front = known.front_values
+    gain = float(hypervolume_gains(front[is_new], front[~is_new], known.limit).sum())
+    # Who is idle is forgotten, and so is what was gained when there was more to gain: (O7)
+    (by_model, by_population), (n_model, n_population) = state.gains, state.spent
+    by_model, by_population = KEEP * by_model, KEEP * by_population
+    if state.turn == MODEL:
+        by_model, n_model = by_model + gain, KEEP * n_model + len(x)
+    else:
+        by_population, n_population = by_population + gain, KEEP * n_population + len(x)
+    rate, other = by_model / max(n_model, 1.0), by_population / max(n_population, 1.0)
+    share = other / (rate + other) if rate + other > 0 else 0.5
+    due = state.due + min(max(share, SMALLEST_SHARE), 1 - SMALLEST_SHARE)
+    is_due = due >= 1.0
+    return replace(
+        state,
+        gains=(by_model, by_population),
+        spent=(n_model, n_population),
+        due=due - is_due,
+        turn=POPULATION if is_due else MODEL,
+    )
