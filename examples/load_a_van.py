@@ -28,8 +28,10 @@ def best_possible():
 
 
 if __name__ == "__main__":
-    result = dc.maximize(load, dc.Space.binary(40), budget=300, seed=0)
+    results = [dc.maximize(load, dc.Space.binary(40), budget=300, seed=seed) for seed in range(3)]
+    result = sorted(results, key=lambda one: one.fun)[1]
     too_heavy = sum(record.violation > 0 for record in result.history)
+    print(f"three seeds: {', '.join(f'{one.fun:.0f}' for one in results)}; what follows is of the middle one")
     print(f"found: {result.fun:.0f}, {int(weight @ result.x)} of {limit} kg")
     print(f"best possible: {best_possible()}")
     print(f"loads that were too heavy: {too_heavy} of {result.nfev}")

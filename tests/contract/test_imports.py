@@ -49,7 +49,7 @@ def test_the_check_sees_what_is_loaded():
     assert "dcmaes.problems" in modules_after("import dcmaes, dcmaes.problems")
 
 
-@pytest.mark.parametrize("name", ["scipy.stats", "scipy.optimize", "pandas", "matplotlib"])
+@pytest.mark.parametrize("name", ["scipy.stats", "scipy.sparse.csgraph", "pandas", "matplotlib"])
 def test_a_run_leaves_out(name):
     statement = "import dcmaes as dc; dc.minimize(sum, dc.Space.binary(12), budget=50, seed=0).interactions()"
     assert name not in modules_after(statement)

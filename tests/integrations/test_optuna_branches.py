@@ -22,7 +22,7 @@ from dcmaes.integrations.optuna import DcmaesSampler  # noqa: E402
 from dcmaes.integrations.optuna._branches import Allowed, Branches  # noqa: E402
 from dcmaes.integrations.optuna._parameters import ParameterSpace, nearest  # noqa: E402
 
-ROOT = Path(__file__).parents[2]
+FOLDER = Path(__file__).parent
 KINDS = {
     "kind": CategoricalDistribution(["a", "b", "c"]),
     "flag": CategoricalDistribution([False, True]),
@@ -330,7 +330,8 @@ import sys
 import optuna
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
-from tests.integrations.test_optuna_branches import OnlyUnseen, prunable
+sys.path.insert(0, sys.argv[3])
+from test_optuna_branches import OnlyUnseen, prunable
 from dcmaes.integrations.optuna import DcmaesSampler
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -351,7 +352,7 @@ def test_processes_share_a_study_with_branches(tmp_path, seeds):
     study = optuna.create_study(study_name="s", storage=storage, sampler=DcmaesSampler(seed=0))
     command = [sys.executable, "-c", WORKER, path]
     workers = [
-        subprocess.Popen([*command, seed], stderr=subprocess.PIPE, text=True, cwd=ROOT) for seed in seeds
+        subprocess.Popen([*command, seed, str(FOLDER)], stderr=subprocess.PIPE, text=True) for seed in seeds
     ]
     for worker in workers:
         _, errors = worker.communicate(timeout=120)

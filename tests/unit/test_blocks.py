@@ -10,6 +10,7 @@ import dcmaes as dc
 from dcmaes import problems
 from dcmaes.space import Binary, Categorical, Integer, Space
 from dcmaes.strategies import Evaluations, Memory
+from dcmaes.strategies.auto import BLOCKS
 from dcmaes.strategies.blocks import MOST_SINGLES, Blocks
 
 
@@ -219,7 +220,7 @@ def test_a_run_saved_in_the_turn_of_blocks_goes_on_as_if_it_had_not_been(tmp_pat
             np.testing.assert_array_equal(copy.point, trial.point)
             again.tell(copy, problem(copy.point))
         optimizer.tell(trial, problem(trial.point))
-        if optimizer._run.search.state.turn == "blocks" and n_saved < 30:
+        if optimizer._run.search.state.turn == BLOCKS and n_saved < 30:
             optimizer.save(path)
             again, n_saved = dc.Optimizer.load(path), n_saved + 1
     assert n_saved == 30

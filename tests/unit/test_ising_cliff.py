@@ -159,7 +159,7 @@ def test_under_noise_and_where_violations_tell_more_there_is_no_cliff():
     assert strategy.update(strategy.remember(noisy, twice), values).cliff == ""
     violations = strategy.update(first, replace(values, violation=problem.excess(memory.x)))
     assert violations.cliff == ""
-    assert strategy.given(violations).barrier is not None
+    assert strategy.given(violations).limit is not None
 
 
 def test_a_new_run_looks_for_cliffs_afresh():

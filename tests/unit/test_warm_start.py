@@ -175,8 +175,10 @@ def test_the_model_learns_from_what_is_known(strategy):
         known = [(point, float(point @ q @ point)) for point in points]
         every = (np.arange(2**12)[:, np.newaxis] >> np.arange(12)) & 1
         least = np.einsum("ni,ij,nj->n", every, q, every).min()
+        # The regression proposes four points at a time; in `auto` it has half of the evaluations.
+        budget = {"auto": 8, "ising": 4}[strategy]
         found = dc.minimize(
-            lambda x, q=q: float(x @ q @ x), space, budget=4, seed=seed, strategy=strategy, x0=known
+            lambda x, q=q: float(x @ q @ x), space, budget=budget, seed=seed, strategy=strategy, x0=known
         )
         n_found += found.fun < least + 1e-9
     assert n_found >= 5

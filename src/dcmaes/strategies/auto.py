@@ -152,8 +152,10 @@ class Auto:
             collected=(),
         )
         start = memory.starts
-        known = start.take(np.flatnonzero(~np.isnan(start.value) | (start.violation > 0.0)))
-        return self._next(self._counted(state, MODEL, known.fresh()), memory)
+        known = start.take(np.flatnonzero(~np.isnan(start.value)))
+        best = known.rank(int(known.order()[0])) if len(known) else WORST
+        collected: Spans = () if is_collecting(sites) or len(known) == 0 else ((0, len(known)),)
+        return self._next(replace(state, best=best, collected=collected), memory)
 
     def batch_size(self, state: AutoState) -> int:
         """Return how many results the one whose turn it is waits for."""
