@@ -113,7 +113,7 @@ def test_optima_of_conditional_rows_can_be_reached(row: Row):
     assert recorder.best < 1e-2
 
 
-@pytest.mark.parametrize("name", ["dcmaes auto", "dcmaes auto, flat", "optuna TPE group", "random"])
+@pytest.mark.parametrize("name", ["dcmaes auto", "dcmaes auto (flat)", "optuna TPE group", "random"])
 def test_conditional_rows_can_be_run(name):
     chosen = optimizers()[name]
     (row,) = (row for row in CONDITIONAL if row.label == "phased solver")

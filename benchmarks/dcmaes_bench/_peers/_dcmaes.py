@@ -64,7 +64,7 @@ def _vector(domain: Domain, point: Any) -> FloatArray:
     return np.array([point.get(f"x{i}", low) for i, low in enumerate(domain.low)], dtype=np.float64)
 
 
-optimizer("dcmaes auto, flat", needs_conditions=True)(partial(search, strategy="auto", is_flat=True))
+optimizer("dcmaes auto (flat)", needs_conditions=True)(partial(search, strategy="auto", is_flat=True))
 _KINDS = {"paper": "i"}  # Algorithm 1 as printed knows no categories and no continuous variables
 for _strategy in strategy_names():
     if _strategy != "random":  # it is in the table already
