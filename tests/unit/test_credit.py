@@ -26,7 +26,7 @@ def test_one_evaluation_by_hand():
     better = credit.after(1, 12.0)
     np.testing.assert_allclose(better.gains, [KEEP, 2 * KEEP + 1.5])  # 2 / (1 + 4 / 12)
     np.testing.assert_allclose(better.spent, [10 * KEEP, 20 * KEEP + 1])
-    assert better.usual == pytest.approx(4 * KEEP + 12 * (1 - KEEP))
+    assert better.usual == pytest.approx(np.sqrt(4 * 12))
 
 
 def test_equal_gains_are_equal_shares():

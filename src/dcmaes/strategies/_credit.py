@@ -27,7 +27,7 @@ class Credit:
     ----------
     gains, spent : arrays of shape (k,)
     usual : float
-        Mean size of the last improvements; 0 before the first.
+        Geometric mean of the sizes of the last improvements; 0 before the first.
 
     Examples
     --------
@@ -56,7 +56,8 @@ class Credit:
             return Credit(self.gains, self.spent + own, self.usual)
         usual = self.usual or gain
         counts = 2 / (1 + usual / gain)  # (T2)
-        usual = KEEP * usual + (1 - KEEP) * gain
+        # Improvements shrink by orders of magnitude, so their geometric mean follows them.
+        usual = float(np.sqrt(usual) * np.sqrt(gain))
         return Credit(KEEP * self.gains + own * counts, KEEP * self.spent + own, usual)
 
     def next(self, expected: FloatArray, batch: IntArray) -> int:
