@@ -3,8 +3,8 @@
     python benchmarks run --suite integer --optimizers "dcmaes auto" --seeds 1 --budget 2500 --results NEW
     python benchmarks/before_and_after.py NEW > benchmarks/results/before_and_after.txt
 
-For each suite in the folder NEW: mean area under the curve of targets hit, over the rows and instances that both
-have, at 50 evaluations per variable and at the (capped) budget of the new runs, and the ratio of the two.
+For each suite in the folder NEW: mean area under the curve of targets hit, over the rows and instances that
+both have, at 50 evaluations per variable and at the (capped) budget of the new runs, and their ratio.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+
 from dcmaes_bench import _measures as measures
 from dcmaes_bench._results import RunRecord
 
