@@ -75,13 +75,11 @@ class Expression:
         if len(text) > _MAX_LENGTH:
             raise ValueError(f"a constraint may have {_MAX_LENGTH} characters, got {len(text)}")
         try:
-            tree = ast.parse(text.strip(), mode="eval").body
+            tree = _parsed(text)
             names = [str(name) for name in space.names]
             self._violation = _Reader(text, names).condition(tree, is_negated=False)
         except RecursionError:
             raise ValueError(f"{shown(text)} is nested too deeply") from None
-        except (SyntaxError, MemoryError) as error:
-            raise ValueError(f"{shown(text)} is no expression: {error}") from None
 
     def __call__(self, point: Mapping[str, Any]) -> float:
         """Return the violation at a point."""
@@ -89,6 +87,15 @@ class Expression:
 
     def __repr__(self) -> str:
         return f"Expression({self.text!r})"
+
+
+def _parsed(text: str) -> ast.expr:
+    """Return the syntax tree of an expression."""
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    # A null character is a ValueError in some versions of Python.
+    except (SyntaxError, MemoryError, ValueError) as error:
+        raise ValueError(f"{shown(text)} is no expression: {error}") from None
 
 
 class _Reader:
