@@ -199,7 +199,7 @@ class Result:
             any of them.
 
         >>> import dcmaes as dc
-        >>> result = dc.minimize(lambda x: x[0] + x[1] * x[2], dc.Space.integers(3, -9, 9), budget=60, seed=0)
+        >>> result = dc.minimize(lambda x: sum(x) - 3 * x[1] * x[2], dc.Space.binary(8), budget=60, seed=0)
         >>> [(pair.first, pair.second) for pair in result.interactions() if pair.is_certain]
         [(1, 2)]
         """
