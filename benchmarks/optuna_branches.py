@@ -1,7 +1,7 @@
 """How often samplers for Optuna choose the branch of a define-by-run study that is clearly the best.
 
 Four studies whose parameters depend on others: two models, of which the best one has so few settings that its
-optimum is met exactly within 12 to 32 trials; two models with more settings; three models, the best one with
+optimum can be met exactly; two models with more settings; three models, the best one with
 two optimizers of its own; a network with as many widths as layers. Ten seeds of 60 trials each: the mean
 number of trials in the best branch, and the median of the best value after 20, 40 and 60 (0 is the optimum).
 

@@ -71,8 +71,10 @@ def test_importance_is_that_of_active_variables(result):
 def test_figures_are_drawn(result):
     import matplotlib.pyplot as plt
 
-    plot_coordinates(result)
-    plot_marginals(result)
+    ax = plot_coordinates(result)
+    assert [label.get_text() for label in ax.get_xticklabels()] == list(coordinates_data(result).names)
+    figure = plot_marginals(result)
+    assert any(ax.has_data() for ax in figure.axes)
     plt.close("all")
 
 
