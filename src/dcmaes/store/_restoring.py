@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import platform
 import warnings
 from collections import deque
@@ -20,11 +19,11 @@ from dcmaes.run._proposals import Candidate
 from dcmaes.run._run import Run
 from dcmaes.run._settings import Settings
 from dcmaes.run._stopping import PASSING, Stop, StopReason
-from dcmaes.run._trial import Outcome, Outstanding, Reading, Trial, failure, freeze
+from dcmaes.run._trial import Outcome, Outstanding, Trial, failure, freeze
 from dcmaes.space import Space
 from dcmaes.store._codec import dumps, loads
 from dcmaes.store._reader import Reader
-from dcmaes.store._schema import Ask, EvaluationRow, Snapshot, TrialRow, translated_errors
+from dcmaes.store._schema import Ask, Snapshot, Tell, TrialRow, translated_errors
 from dcmaes.strategies import Strategy, make_strategy
 
 
@@ -119,8 +118,8 @@ def restore(run: Run, reader: Reader, snapshot: Snapshot | None, *, is_exact: bo
     run.settings = replace(settings, time_limit=None, on_error="continue")
     is_same = is_exact
     for event in reader.events(after):
-        if isinstance(event, EvaluationRow):
-            run.record(event.trial, reading_of(event), event.told_at)
+        if isinstance(event, Tell):
+            run.record(*event)
             run.time_before = event.told_at
             continue
         rows = reader.trials(event.first_trial, event.n_trials)
@@ -155,15 +154,6 @@ def take_snapshot(run: Run) -> bytes:
     return dumps(state)
 
 
-def reading_of(row: EvaluationRow) -> Reading:
-    """Return what came of a trial."""
-    _, value, violation, reason, traceback, seconds, _, worker, started_at = row
-    told = (violation, reason, None, traceback, seconds, worker, started_at)
-    if isinstance(value, tuple):
-        return Reading(math.nan, *told, values=value)
-    return Reading(value, *told)
-
-
 def versions() -> dict[str, str]:
     """Return what else decides which points a seed gives."""
     return {
@@ -175,10 +165,10 @@ def versions() -> dict[str, str]:
 
 def _read_memory(run: Run, reader: Reader, until: int) -> None:
     """Add what was told, up to event `until`."""
-    for trial, row in reader.told(until):
-        key, reading = run.memory.codec.key(trial.point), reading_of(row)
-        told = (trial.restart, row.told_at, bool(trial.is_again))
-        run.remember(trial.point, key, run.evaluation(row.trial, key, reading, *told), reading)
+    for trial, (trial_id, reading, told_at) in reader.told(until):
+        key = run.memory.codec.key(trial.point)
+        told = (trial.restart, told_at, bool(trial.is_again))
+        run.remember(trial.point, key, run.evaluation(trial_id, key, reading, *told), reading)
 
 
 def _apply_snapshot(run: Run, data: dict[str, Any]) -> None:
