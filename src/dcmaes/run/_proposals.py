@@ -12,7 +12,7 @@ from dcmaes._validation import FloatArray
 from dcmaes.run._constraints import Constraints
 from dcmaes.run._search import Search
 from dcmaes.space import Space
-from dcmaes.strategies import Memory
+from dcmaes.strategies import Memory, Rank
 
 # After this many consecutive batches of known points, a new point is found without the strategy.
 # Known values told at no cost also move a strategy, so it may escape by itself. The number limits the
@@ -133,9 +133,9 @@ class Proposer:
                 n_excluded += 1
                 if is_draw:
                     self._memory.add_excluded(row, violation)
-                    self._search.learn_for_free(row, math.nan, violation, -1, is_repeat=False)
+                    self._search.tell(row, Rank(violation, math.nan), place=-1)
             elif is_draw:
-                self._search.learn_for_free(row, *recalled, is_repeat=True)
+                self._search.tell(row, *recalled, is_repeat=True)
         return _Tally(n_seen, len(found) - n_before, n_excluded)
 
     def _violation(self, key: bytes, point: Any) -> float:
@@ -148,13 +148,13 @@ class Proposer:
             self._memory.exclude(key, violation)
         return violation
 
-    def _recall(self, key: bytes) -> tuple[float, float, int] | None:
-        """Return value, violation and place in the memory of a point that is known, or None."""
+    def _recall(self, key: bytes) -> tuple[Rank, int] | None:
+        """Return rank and place in the memory of a point that is known, or None."""
         if self._skips_known and (place := self._memory.find_key(key)) is not None:
             evaluation = self._memory.evaluation(place)
-            return evaluation.value, evaluation.violation, place
+            return Rank(evaluation.violation, evaluation.value), place
         excluded = self._memory.excluded.get(key)
-        return None if excluded is None else (math.nan, excluded, -1)
+        return None if excluded is None else (Rank(excluded, math.nan), -1)
 
     def _look_elsewhere(self, n: int, found: list[Candidate], is_late: Callable[[], bool]) -> None:
         """Add new points to `found`, until it has `n`, without asking the strategy."""

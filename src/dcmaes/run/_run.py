@@ -166,11 +166,10 @@ class Run:
         if not math.isnan(reading.seconds):
             self.objective_time += reading.seconds
         if not out.is_again:
-            self.search.learn(out.row, evaluation, place)
+            self.search.tell(out.row, evaluation.mean, place, n_averaged=evaluation.n_averaged)
         if reading.violation == math.inf:
             self._check_failure(trial_id, reading)
-        violation, value = evaluation.mean
-        self._check_stop(value, violation, self._margin(out.key))
+        self._check_stop(evaluation.mean, self._margin(out.key))
 
     def evaluation(
         self,
@@ -363,21 +362,20 @@ class Run:
 
     def _check_best(self) -> None:
         best = self.best()
-        violation, value = self.rank(best)
-        self._check_stop(value, violation, 0.0 if best is None else self._margin(self._key(best)))
+        self._check_stop(self.rank(best), 0.0 if best is None else self._margin(self._key(best)))
 
     def _margin(self, key: bytes) -> float:
         """Return by how much a value must be better to be so beyond doubt; NaN if that is not known yet."""
         return 0.0 if self.repeats is None else self.repeats.noise(key).error
 
-    def _check_stop(self, value: float, violation: float, margin: float = 0.0) -> None:
+    def _check_stop(self, latest: Rank, margin: float = 0.0) -> None:
         """Stop if the latest value reaches the target, or if there is nothing left to do."""
         if self.stop is not None:
             return
         sign, target = self.settings.sign, self.settings.target
-        if target is not None and violation == 0.0 and value + margin <= sign * target:
+        if target is not None and latest.violation == 0.0 and latest.value + margin <= sign * target:
             where = _place(self.n_told)
-            self.stop = StopReason.TARGET.stop(target=target, value=sign * value, where=where)
+            self.stop = StopReason.TARGET.stop(target=target, value=sign * latest.value, where=where)
         elif self._has_volume():
             where = _place(self.number(int(self.memory.front.max())))
             message = f"target hypervolume {target:g} reached with {self._volume():g} {where}"
@@ -449,7 +447,7 @@ class Run:
 
     def _give_up(self) -> None:
         """Stop because there is no new point, or no use in one."""
-        self._check_stop(math.nan, math.inf)
+        self._check_stop(self.rank(None))
         if not self.is_over():
             n_draws = EXCLUDED_DRAWS + OTHER_DRAWS
             smallest = self.constraints.smallest_violation

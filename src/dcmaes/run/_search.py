@@ -6,25 +6,13 @@ Strategies compute with one BLAS thread; the objective, constraints and callback
 from __future__ import annotations
 
 import copy
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dcmaes._threads import single_thread
 from dcmaes._validation import FloatArray
-from dcmaes.strategies import Evaluations, Memory, Strategy
-from dcmaes.strategies._rows import Evaluation
-
-
-class _Told(NamedTuple):
-    """What the strategy is told of one point: the columns of `Evaluations`, the point as a row of bytes."""
-
-    x: bytes
-    value: float
-    violation: float
-    is_repeat: bool
-    n_averaged: int
-    place: int
+from dcmaes.strategies import Evaluations, Memory, Rank, Strategy
 
 
 class Search:
@@ -54,7 +42,7 @@ class Search:
         self.batch_size = max(1, strategy.batch_size(self.state))
         self.n_restarts = 0
         self.converged: str | None = None
-        self._untold: list[_Told] = []
+        self._untold: list[tuple[bytes, Rank, bool, int, int]] = []
 
     def sample(self, n: int) -> FloatArray:
         """Return `n` coded points, shape (n, d), drawn after learning from all that was told."""
@@ -68,32 +56,29 @@ class Search:
             )
         return x
 
-    def learn(self, row: bytes, evaluation: Evaluation, place: int) -> None:
-        """Tell the strategy of an evaluation, which is at this place in the memory."""
-        violation, value = evaluation.mean
-        self._tell(_Told(row, value, violation, False, evaluation.n_averaged, place))
+    def tell(self, row: bytes, rank: Rank, place: int, is_repeat: bool = False, n_averaged: int = 1) -> None:
+        """Tell the strategy of an evaluation, or for nothing of a point that it drew, known or excluded.
 
-    def learn_for_free(self, row: bytes, value: float, violation: float, place: int, is_repeat: bool) -> None:
-        """Tell the strategy what a point that it drew is worth, known or excluded: that cost nothing."""
-        self._tell(_Told(row, value, violation, is_repeat, 1, place))
+        `place` is where the point is in the memory, -1 if it was not evaluated; the rest is a row of
+        `Evaluations`.
+        """
+        self._untold.append((row, rank, is_repeat, n_averaged, place))
+        if len(self._untold) >= self.batch_size:
+            self.flush()
 
     def flush(self) -> None:
         """Hand on what was told so far, and restart the strategy if that made it converge."""
         if not self._untold:
             return
-        x, *columns = zip(*self._untold, strict=True)
-        told = Evaluations(self.memory.codec.coded(x), *map(np.array, columns))
+        rows, ranks, *others = zip(*self._untold, strict=True)
+        violation, value = map(np.array, zip(*ranks, strict=True))
+        told = Evaluations(self.memory.codec.coded(rows), value, violation, *map(np.array, others))
         self._untold = []
         with single_thread():
             self.state = self.strategy.update(self.state, told, self.memory)
             if (why := self.strategy.convergence(self.state, self.memory)) is not None:
                 self._restart(why)
         self.batch_size = max(1, self.strategy.batch_size(self.state))
-
-    def _tell(self, told: _Told) -> None:
-        self._untold.append(told)
-        if len(self._untold) >= self.batch_size:
-            self.flush()
 
     def _restart(self, why: str) -> None:
         fresh = self.strategy.restart(self.state, self.rng, self.memory)
@@ -117,8 +102,8 @@ class Search:
             "generator": self.rng.bit_generator.state,
             "n_restarts": self.n_restarts,
             "converged": self.converged,
-            "untold_x": codec.coded(told.x for told in self._untold),
-            "untold": [list(told[1:]) for told in self._untold],
+            "untold_x": codec.coded(row for row, *_ in self._untold),
+            "untold": [[rank.value, rank.violation, *rest] for _, rank, *rest in self._untold],
         }
 
     def restore(self, data: dict[str, Any]) -> None:
@@ -129,4 +114,7 @@ class Search:
         self.n_restarts = data["n_restarts"]
         self.converged = data["converged"]
         rows = self.memory.codec.rows(data["untold_x"])
-        self._untold = [_Told(x, *rest) for x, rest in zip(rows, data["untold"], strict=True)]
+        self._untold = [
+            (row, Rank(violation, value), *rest)
+            for row, (value, violation, *rest) in zip(rows, data["untold"], strict=True)
+        ]
