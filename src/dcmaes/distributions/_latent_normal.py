@@ -27,6 +27,13 @@ _PATH = np.sin(_ANGLES)
 _STEPS = _WEIGHTS * (np.pi / 4) * np.cos(_ANGLES)
 _FAR = 40.0  # beyond any normal number: stands for an infinite threshold
 _SMALLEST = 1e-300
+# Of the direct sum over pairs of thresholds; beyond, margins are smooth enough for a series.
+_MOST_CELLS = 10_000
+_TERMS = 120
+_FAR_OUT = 9.0  # thresholds beyond this many deviations change a covariance by less than rounding
+# Measured by benchmarks/correlation_repair.py: tighter or longer costs time and gains nothing in the error.
+_REPAIR_TOLERANCE = 1e-2
+_REPAIR_SWEEPS = 30
 
 
 def bivariate_normal_cdf(h: ArrayLike, k: ArrayLike, rho: ArrayLike) -> FloatArray:
@@ -227,15 +234,6 @@ def _condition(h: FloatArray, correlation: FloatArray, i: int, j: int) -> tuple[
     deviation = np.sqrt(np.maximum(covariance[..., np.arange(size), np.arange(size)], _SMALLEST))
     scaled = covariance / (deviation[..., np.newaxis] * deviation[..., np.newaxis, :])
     return (h[..., others] - mean) / deviation, np.clip(scaled, -1.0, 1.0)
-
-
-# Of the direct sum over pairs of thresholds; beyond, margins are smooth enough for a series.
-_MOST_CELLS = 10_000
-_TERMS = 120
-_FAR_OUT = 9.0  # thresholds beyond this many deviations change a covariance by less than rounding
-# Measured by benchmarks/correlation_repair.py: tighter or longer costs time and gains nothing in the error.
-_REPAIR_TOLERANCE = 1e-2
-_REPAIR_SWEEPS = 30
 
 
 class LatentCovariance:

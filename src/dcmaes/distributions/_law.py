@@ -26,6 +26,10 @@ from dcmaes._validation import (
 )
 from dcmaes.distributions._table import check_size, check_whole, cumulate, entropy, locate, sample_table
 
+_LOG_SMALLEST = 746.0  # exp(-746) is zero in double precision
+_IMPOSSIBLE = 800.0  # stands for minus the log of a probability that underflows
+LARGEST_TRIALS = 2**53  # beyond it not every whole number is a float
+
 
 class Law(ABC):
     """A law on points with whole-numbered coordinates."""
@@ -148,11 +152,6 @@ def check_weights(weights: ArrayLike | None, n: int) -> FloatArray:
     if not result.any():
         raise ValueError("weights must not all be zero")
     return result
-
-
-_LOG_SMALLEST = 746.0  # exp(-746) is zero in double precision
-_IMPOSSIBLE = 800.0  # stands for minus the log of a probability that underflows
-LARGEST_TRIALS = 2**53  # beyond it not every whole number is a float
 
 
 class UnivariateLaw(ParametricLaw):

@@ -17,6 +17,8 @@ from scipy import special
 
 from dcmaes._validation import FloatArray, IntArray
 
+MAX_CELLS = 2**20  # of one table
+
 
 class Statistics(NamedTuple):
     """The sufficient statistics x_i, then x_i^2 / 2 where n_i > 1, then x_i x_j for i < j."""
@@ -122,9 +124,6 @@ class Exponent(NamedTuple):
         fixed, states = list(given), np.array(list(given.values()), dtype=np.float64)
         linear = self.linear[free] + self.quadratic[np.ix_(free, fixed)] @ states  # (I4)
         return Exponent(self.trials[free], linear, self.quadratic[np.ix_(free, free)])
-
-
-MAX_CELLS = 2**20  # of one table
 
 
 @dataclass(frozen=True)

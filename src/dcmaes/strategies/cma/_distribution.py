@@ -10,8 +10,8 @@ from scipy.special import ndtri
 
 from dcmaes._validation import FloatArray
 from dcmaes.strategies._protocol import Summary
-from dcmaes.strategies.cma._layout import Layout
 from dcmaes.strategies.cma._marginals import (
+    Layout,
     Marginals,
     choice_residuals,
     draw_choices,

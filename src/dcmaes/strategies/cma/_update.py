@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
-from dcmaes.strategies.cma._constants import Constants, Rates, constants
 from dcmaes.strategies.cma._distribution import Copula, Distribution, Residuals, factorize, measure, normalize
-from dcmaes.strategies.cma._layout import Layout
-from dcmaes.strategies.cma._marginals import LARGEST_RESIDUAL, Marginals
-from dcmaes.strategies.cma._state import Path, Paths
+from dcmaes.strategies.cma._marginals import LARGEST_RESIDUAL, Layout, Marginals
+from dcmaes.strategies.cma._state import Constants, Path, Paths, Rates, constants
 
 # A population should be new points for this part at least; the floor under the variances adapts at this rate.
 FRESH_SHARE = 0.3
