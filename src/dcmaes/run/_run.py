@@ -16,15 +16,13 @@ from dcmaes._validation import check_list, check_number, shown
 from dcmaes.pareto import knee
 from dcmaes.run._constraints import ConstraintError, Constraints
 from dcmaes.run._noise import Noise, Repeats
-from dcmaes.run._proposals import EXCLUDED_DRAWS, OTHER_DRAWS, Candidate, Proposer
-from dcmaes.run._search import Search
-from dcmaes.run._settings import Settings
+from dcmaes.run._search import EXCLUDED_DRAWS, OTHER_DRAWS, Candidate, Proposer, Search
+from dcmaes.run._settings import N_ALIKE, PASSING, Settings, Stop, StopReason, are_alike
 from dcmaes.run._start import read_start
-from dcmaes.run._stopping import N_ALIKE, PASSING, Stop, StopReason, are_alike
 from dcmaes.run._trial import Outstanding, Reading, Trial, freeze
 from dcmaes.space import Space
 from dcmaes.strategies import Evaluations, Memory, Rank, Strategy
-from dcmaes.strategies._rows import Evaluation
+from dcmaes.strategies._evaluations import Evaluation
 
 _WANTED_TRIALS = "a Trial that ask returned, or several of them"
 

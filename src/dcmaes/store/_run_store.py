@@ -33,7 +33,7 @@ from dcmaes.store._schema import (
     translated_errors,
 )
 from dcmaes.strategies import Strategy, is_registered
-from dcmaes.strategies._rows import Evaluation
+from dcmaes.strategies._evaluations import Evaluation
 
 # The optimizer's own work since the last snapshot, in seconds and in times of what a snapshot costs: going on
 # from a store takes about as long as the one, and snapshots take at most one part in the other of the time.

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.pareto import hypervolume
 from dcmaes.space import Sites
-from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
-from dcmaes.strategies._rows import RECORD, Evaluation, RowCodec, gathered
+from dcmaes.strategies._evaluations import RECORD, WORST, Evaluation, Evaluations, Rank, RowCodec, gathered
 from dcmaes.strategies._several import Several
 
 # Points excluded by constraints whose coordinates are kept: the last ones that a strategy drew.
