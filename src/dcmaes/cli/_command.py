@@ -15,9 +15,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dcmaes.cli._process import Finished, ProcessGroups
+from dcmaes.cli._program import (
+    Finished,
+    JsonKey,
+    LastNumber,
+    NoValueError,
+    Printed,
+    ProcessGroups,
+    ValueReader,
+)
 from dcmaes.cli._template import Template, fill_arguments, show_value
-from dcmaes.cli._values import JsonKey, LastNumber, NoValueError, Printed, ValueReader
 from dcmaes.optimizer import Outcome, Trial
 
 KEEP = ("all", "failed", "none")
@@ -242,7 +249,9 @@ class _Evaluation:
         if finished.code not in command.success_codes:
             raise CommandError(f"{_describe_code(finished.code)}{_last_words(finished)}")
         found = {
-            key: reader.read(self._printed(before.get(key)), self._values)
+            key: reader.read(
+                Printed(finished.stdout, finished.stderr, self._folder, before.get(key)), self._values
+            )
             for key, reader in command.readers.items()
         }
         value: Any = found.get(("value",))
@@ -284,11 +293,6 @@ class _Evaluation:
             for key, reader in self._command.readers.items()
             if isinstance(reader, JsonKey)
         }
-
-    def _printed(self, before: tuple[int, int, int] | None) -> Printed:
-        if self._finished is None:
-            return Printed("", "", self._folder)
-        return Printed(self._finished.stdout, self._finished.stderr, self._folder, before)
 
     def _environment(self) -> dict[str, str]:
         own = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -74,11 +75,10 @@ def main() -> None:
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 def init(path: Path, force: bool) -> None:
     """Write a commented specification to PATH, to be changed to your needs."""
-    from dcmaes.cli._example import example
-
+    example = (files("dcmaes.cli") / "example.toml").read_text(encoding="utf-8")
     try:
         with path.open("w" if force else "x", encoding="utf-8") as file:
-            file.write(example(path.name, path.stem))
+            file.write(example.replace("@file@", path.name).replace("@stem@", path.stem))
     except FileExistsError:
         raise Failure(f"{path} is there already; --force replaces it", ExitCode.BAD_INPUT) from None
     except OSError as error:
@@ -266,7 +266,7 @@ def export(store: Path, csv_path: Path | None, json_path: Path | None, parquet_p
     try:
         if csv_path is not None:
             with click.open_file(str(csv_path), "w", encoding="utf-8") as file:
-                write_csv(run.history, run.space.names, file)
+                write_csv(run.history, file)
         if json_path is not None:
             with click.open_file(str(json_path), "w", encoding="utf-8") as file:
                 write_json(run.history, file)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.report._drawing import BLUE, GREY, ORANGE, RED, add_remark, literal, new_axes, plot
+from dcmaes.report._drawing import BLUE, GREY, ORANGE, RED, add_remark, axes, literal, plot
 from dcmaes.report._run import Run, read_run
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def plot_convergence(result: Any, *, ax: Axes | None = None) -> Axes:
     """
     run = read_run(result)
     data = convergence_data(run)
-    ax = new_axes(7.0, 4.0) if ax is None else ax
+    ax = axes(ax, 7.0, 4.0)
     ok, infeasible = data.status == "ok", data.status == "infeasible"
     ax.plot(data.evaluation[ok], data.value[ok], ".", color=BLUE, alpha=0.35, ms=5, mew=0, label="feasible")
     if infeasible.any():

@@ -13,7 +13,7 @@ from dcmaes.report._drawing import (
     DIVERGING,
     SEQUENTIAL,
     add_remark,
-    new_axes,
+    axes,
     number_text,
     plot,
     short_names,
@@ -207,7 +207,7 @@ def plot_interaction_graph(result: Any, *, limit: int = 40, ax: Axes | None = No
     'strongest interactions'
     """
     data = graph_data(result, limit=check_integer("limit", limit, low=1))
-    ax = new_axes(6.0, 6.0) if ax is None else ax
+    ax = axes(ax, 6.0, 6.0)
     for i, j, strength in zip(data.first[::-1], data.second[::-1], data.strength[::-1], strict=True):
         ends = data.position[[i, j]]
         ax.plot(*ends.T, **_edge_style(strength), zorder=1)
@@ -277,7 +277,7 @@ def _edge_style(strength: float) -> dict[str, Any]:
 
 def _plot_matrix(data: Matrix, title: str, ax: Axes | None) -> Axes:
     k = len(data.names)
-    ax = new_axes(6.0, 5.2) if ax is None else ax
+    ax = axes(ax, 6.0, 5.2)
     ax.set_title(title)
     if k == 0:
         strip(ax)

@@ -14,10 +14,10 @@ from dcmaes.report._drawing import (
     SEQUENTIAL,
     Tick,
     add_remark,
+    axes,
     axis_texts,
     axis_ticks,
     literal,
-    new_axes,
     plot,
     short,
     state_labels,
@@ -186,10 +186,10 @@ def plot_marginals(result: Any, *, limit: int = 24) -> Figure:
     figure, grid = plt.subplots(
         n_rows, n_columns, figsize=(4.0 * n_columns, 2.6 * n_rows), layout="constrained", squeeze=False
     )
-    axes = list(grid.flat)
-    for ax, panel in zip(axes, data.panels, strict=False):
+    places = list(grid.flat)
+    for ax, panel in zip(places, data.panels, strict=False):
         _draw(ax, data.edges, panel)
-    for ax in axes[len(data.panels) :]:
+    for ax in places[len(data.panels) :]:
         ax.remove()
     if data.n_left_out:
         figure.supxlabel(f"{data.n_left_out} less important variables not shown", fontsize="small")
@@ -213,7 +213,7 @@ def plot_marginal(result: Any, variable: str | int, *, ax: Axes | None = None) -
     'evaluation'
     """
     edges, panel = marginal_data(result, variable)
-    ax = new_axes(5.0, 3.2) if ax is None else ax
+    ax = axes(ax, 5.0, 3.2)
     _draw(ax, edges, panel)
     return ax
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.report._drawing import STATUS_COLOURS, add_remark, new_axes, plot, short_names
+from dcmaes.report._drawing import STATUS_COLOURS, add_remark, axes, plot, short_names
 from dcmaes.report._run import Run, read_run
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def plot_timeline(result: Any, *, ax: Axes | None = None) -> Axes:
     'seconds'
     """
     data = timeline_data(result)
-    ax = new_axes(7.0, 1.2 + 0.3 * max(len(data.lanes), 1)) if ax is None else ax
+    ax = axes(ax, 7.0, 1.2 + 0.3 * max(len(data.lanes), 1))
     hatches = {"ok": "", "infeasible": "//", "failed": "xx"}
     for status, colour in STATUS_COLOURS.items():
         own = data.status == status
