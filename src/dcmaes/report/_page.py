@@ -28,7 +28,7 @@ from dcmaes.report._interactions import correlations_data, graph_data, interacti
 from dcmaes.report._marginals import marginals_data
 from dcmaes.report._run import Run, one_objective, read_run, reproduction
 from dcmaes.report._timeline import timeline_data
-from dcmaes.run._history import point_texts
+from dcmaes.run._history import STATUSES, point_texts
 
 _MOST_MARKS = 2000
 _MOST_BARS = 20
@@ -37,7 +37,6 @@ _LONGEST_OUTPUT = 20_000
 _MOST_OUTPUT = 4_000_000
 _LARGEST_EXACT = 2**53
 _SCRIPTS = ("elements.js", "charts.js", "figures.js", "front.js", "table.js", "page.js")
-_STATUSES = ("ok", "infeasible", "failed")
 
 
 def write_html(
@@ -400,7 +399,7 @@ def _failures(run: Run) -> list[dict[str, Any]]:
 
 
 def _codes(status: Any) -> IntArray:
-    return np.array([_STATUSES.index(s) for s in status.tolist()], dtype=np.int64)
+    return np.array([STATUSES.index(s) for s in status.tolist()], dtype=np.int64)
 
 
 def _shortened(text: str) -> str:

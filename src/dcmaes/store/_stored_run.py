@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dcmaes._validation import ArgumentError
-from dcmaes.run._history import History
+from dcmaes.run._history import History, statuses_of
 from dcmaes.run._result import Result, result_of
 from dcmaes.run._run import Run
 from dcmaes.run._settings import StopReason
@@ -194,6 +195,5 @@ def _settings(reader: Reader, last: Sitting) -> dict[str, Any]:
 
 
 def _span(tell: Tell) -> Span:
-    violation, started = tell.reading.violation, tell.reading.started_at
-    status = "ok" if violation <= 0.0 else "infeasible" if violation < math.inf else "failed"
+    started, status = tell.reading.started_at, str(statuses_of(np.array(tell.reading.violation)))
     return Span(tell.trial, str(tell.reading.worker), started, started + tell.reading.seconds, status)

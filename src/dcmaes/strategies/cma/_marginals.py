@@ -304,13 +304,13 @@ def numeric_steps(law: NumericLaw, latents: FloatArray) -> tuple[FloatArray, Flo
     uniforms = np.full_like(steps, 0.5)  # one half rounds to the nearest state
     if law.has_rare:
         rare = law.is_rare
-        level, half = ndtr(latents[:, rare]), law.jump[rare] / 2
-        is_down, is_up = level < half, level > 1 - half
+        quantile, half = ndtr(latents[:, rare]), law.jump[rare] / 2
+        is_down, is_up = quantile < half, quantile > 1 - half
         steps[:, rare] = law.gap[rare] * (is_up.astype(np.float64) - is_down)  # (K8)
         start = np.where(is_down, 0.0, np.where(is_up, 1 - half, half))
         width = np.where(is_down | is_up, half, 1 - 2 * half)
         # The rest of the same latent number decides the rounding, so that correlations survive it.
-        uniforms[:, rare] = 1 - (level - start) / width
+        uniforms[:, rare] = 1 - (quantile - start) / width
     return steps, uniforms
 
 

@@ -39,10 +39,10 @@ def advance(
     paths = _advance_paths(paths, residuals, k, share)
     scale = _advance_scale(distribution, paths.scale, residuals, k, share)
     step_size = _advance_step_size(marginals, paths.step, k, share)
-    is_due = copula is not None and generation % k.factorization_interval == 0
+    is_factorized = copula is not None and generation % k.factorization_interval == 0
     if copula is not None:
         copula = _advance_copula(copula, layout, paths.correlation, residuals, k.correlation, share)
-        if is_due:
+        if is_factorized:
             copula, scale, paths = _with_unit_diagonal(copula, scale, paths)
     if share is not None:
         # The common step size is not that of sites that were away: (K24)
@@ -57,7 +57,7 @@ def advance(
         mutation=mutation,
         floor=_advance_floor(marginals.floor, fresh, layout.n_sites, len(x)),
     )
-    if copula is not None and is_due:
+    if copula is not None and is_factorized:
         copula = factorize(copula.correlation, moved.numeric.fidelity)
     return Distribution(moved, copula), paths
 

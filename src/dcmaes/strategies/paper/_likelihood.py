@@ -170,8 +170,8 @@ def _move(state: LawState, linear: FloatArray, quadratic: FloatArray) -> LawStat
     rng = np.random.default_rng([state.seed, state.generation])
     gain = np.asarray(moved.log_weight(state.chains.T)) - np.asarray(state.law.log_weight(state.chains.T))
     weights = np.exp(gain - gain.max())
-    levels = (rng.random() + np.arange(N_CHAINS)) / N_CHAINS
-    chosen = np.minimum(np.searchsorted(np.cumsum(weights / weights.sum()), levels), N_CHAINS - 1)
+    quantiles = (rng.random() + np.arange(N_CHAINS)) / N_CHAINS
+    chosen = np.minimum(np.searchsorted(np.cumsum(weights / weights.sum()), quantiles), N_CHAINS - 1)
     return replace(
         state,
         linear=moved.linear.copy(),
