@@ -417,8 +417,16 @@ def _resample(
         members = np.flatnonzero(group == number)
         own = log_weights[members]
         log_means[number] += float(special.logsumexp(own)) - np.log(members.size)
-        # Systematic resampling: one uniform number for all members, the least scatter.
-        quantiles = (rng.random() + np.arange(members.size)) / members.size
-        places = np.searchsorted(np.cumsum(special.softmax(own)), quantiles)
-        chosen[members] = members[np.minimum(places, members.size - 1)]
+        chosen[members] = members[resample(special.softmax(own), rng)]
     return states[:, chosen]
+
+
+def resample(probabilities: FloatArray, rng: np.random.Generator) -> IntArray:
+    """Draw as many of n items, by their probabilities (n,), with one uniform number: the least scatter.
+
+    >>> resample(np.array([0.5, 0.0, 0.25, 0.25]), np.random.default_rng(0))
+    array([0, 0, 2, 3])
+    """
+    n = probabilities.size
+    quantiles = (rng.random() + np.arange(n)) / n
+    return np.minimum(np.searchsorted(np.cumsum(probabilities), quantiles), n - 1)

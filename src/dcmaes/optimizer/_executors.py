@@ -46,16 +46,10 @@ class ExecutorEvaluator(PoolEvaluator):
     ----------
     executor : concurrent.futures.Executor, or callable that returns one
         A callable is called again when the executor is broken.
-    objective : callable
-        What to call with each point.
-    n_slots : int
-        How many trials to have in the executor at once.
     timeout : float or None
         How many seconds an evaluation may take.
-    on_loss : callable
-        Told of evaluations that are submitted again.
-    interrupts : Interrupts
-        What holds back Ctrl-C except while waiting.
+    objective, n_slots, on_loss, interrupts
+        As in `PoolEvaluator`.
     """
 
     def __init__(

@@ -184,10 +184,8 @@ class WorkersEvaluator(PoolEvaluator):
         How many processes.
     timeout : float or None
         How many seconds an evaluation may take.
-    on_loss : callable
-        Told of evaluations that are begun again.
-    interrupts : Interrupts
-        What holds back Ctrl-C except while waiting.
+    on_loss, interrupts
+        As in `PoolEvaluator`.
     """
 
     def __init__(

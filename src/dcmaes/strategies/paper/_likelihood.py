@@ -9,6 +9,7 @@ import numpy as np
 
 from dcmaes._validation import FloatArray
 from dcmaes.distributions import LatticeGaussian
+from dcmaes.distributions._heat_bath import resample
 from dcmaes.space import Sites
 from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies._memory import Memory
@@ -170,8 +171,7 @@ def _move(state: LawState, linear: FloatArray, quadratic: FloatArray) -> LawStat
     rng = np.random.default_rng([state.seed, state.generation])
     gain = np.asarray(moved.log_weight(state.chains.T)) - np.asarray(state.law.log_weight(state.chains.T))
     weights = np.exp(gain - gain.max())
-    quantiles = (rng.random() + np.arange(N_CHAINS)) / N_CHAINS
-    chosen = np.minimum(np.searchsorted(np.cumsum(weights / weights.sum()), quantiles), N_CHAINS - 1)
+    chosen = resample(weights / weights.sum(), rng)
     return replace(
         state,
         linear=moved.linear.copy(),
