@@ -183,7 +183,7 @@ def _summary(run: Run) -> dict[str, Any]:
         "value": None if run.objective is not None else result.fun,
         "objectives": _objectives(run),
         "violation": result.violation,
-        "best": _best(run),
+        "best": run.find(run.result.x),  # of several objectives, the knee
         "point": None if result.x is None else _best_point(run),
         "copy": None if result.x is None else _point_text(result.x),
         "stop_reason": None if reason is None else reason.value,
@@ -214,14 +214,6 @@ def _objectives(run: Run) -> dict[str, Any] | None:
         "n_front": len(run.result.front),
         "hypervolume": run.result.hypervolume(),
     }
-
-
-def _best(run: Run) -> int | None:
-    """Return the first evaluation of the best point; of several objectives, of the knee."""
-    if run.objective is None or run.result.x is None:
-        return run.best
-    x = run.space.encode(run.result.x)
-    return int(np.flatnonzero((run.x == x).all(axis=1))[0])
 
 
 def _best_point(run: Run) -> list[list[str]]:

@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcmaes._validation import check_choice, check_integer, check_number
-from dcmaes.run._objectives import Objectives
+from dcmaes.run._objectives import DIRECTIONS, Objectives
 from dcmaes.run._trial import Reading, read
 
 # What may differ from sitting to sitting; everything else makes the run this run.
 LIMITS = ("budget", "time_limit", "target", "patience", "on_error")
+# What becomes of points that come again.
+DUPLICATES = ("cache", "reevaluate", "allow")
 # What a failed evaluation does.
 ON_ERROR = ("penalize", "continue", "raise")
 # So many evaluations that fail alike, before any gave a value, are a mistake in the objective.
@@ -45,8 +47,8 @@ class Settings:
     def __post_init__(self) -> None:
         self._set("budget", check_integer("budget", self.budget, low=1, high=2**63 - 1))
         self._set("seed", check_integer("seed", self.seed, low=0, high=2**128 - 1))
-        check_choice("direction", self.direction, ("minimize", "maximize"))
-        check_choice("duplicates", self.duplicates, ("cache", "reevaluate", "allow"))
+        check_choice("direction", self.direction, DIRECTIONS)
+        check_choice("duplicates", self.duplicates, DUPLICATES)
         check_choice("on_error", self.on_error, ON_ERROR)
         if self.time_limit is not None:
             self._set("time_limit", check_number("time_limit", self.time_limit, low=0.0))
