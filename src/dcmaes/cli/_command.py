@@ -157,24 +157,24 @@ class CommandObjective:
         """End every program that is running, at once, and start no other."""
         self._groups.close()
 
-    def _attempt(self, trial: Trial, attempt: int) -> Any:
+    def _attempt(self, trial: Trial, number: int) -> Any:
         with self._folders(trial.id) as (kept, folder):
-            evaluation = _Evaluation(self.command, self._groups, trial, folder, self._spec_folder)
+            attempt = _Attempt(self.command, self._groups, trial, folder, self._spec_folder)
             try:
-                value = evaluation.run()
+                value = attempt.run()
             except (CommandError, NoValueError) as error:
-                self._keep(evaluation, kept, None, str(error), attempt)
-                raise evaluation.failure(str(error)) from None
+                self._keep(attempt, kept, None, str(error), number)
+                raise attempt.failure(str(error)) from None
             if self.command.keep == "all":
-                self._keep(evaluation, kept, value, None, attempt)
+                self._keep(attempt, kept, value, None, number)
             elif kept is not None:
                 shutil.rmtree(kept, ignore_errors=True)
             return value
 
-    def _keep(self, evaluation: _Evaluation, kept: Path | None, *what: Any) -> None:
+    def _keep(self, attempt: _Attempt, kept: Path | None, *what: Any) -> None:
         if kept is not None:
             try:
-                evaluation.write(kept, *what)
+                attempt.write(kept, *what)
             except OSError as error:
                 self._warn(error)
 
@@ -213,7 +213,7 @@ class CommandObjective:
             warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
-class _Evaluation:
+class _Attempt:
     """One attempt to evaluate one trial."""
 
     def __init__(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.report._drawing import BLUE, GREY, ORANGE, RED, add_remark, axes, literal, plot
-from dcmaes.report._run import Run, read_run
+from dcmaes.report._run import RunData, read_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -142,7 +142,7 @@ def plot_convergence(result: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _axes(run: Run) -> tuple[Axis | None, Axis | None]:
+def _axes(run: RunData) -> tuple[Axis | None, Axis | None]:
     """Return what a linear and a logarithmic axis of the values show."""
     finite = run.values[(run.statuses != "failed") & np.isfinite(run.values)]
     feasible = run.values[run.statuses == "ok"]

@@ -22,7 +22,7 @@ from dcmaes.report._drawing import (
     number_text,
     plot,
 )
-from dcmaes.report._run import Run, read_run
+from dcmaes.report._run import RunData, read_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -238,19 +238,19 @@ def plot_front_path(result: Any, *, limit: int = 12, ax: Axes | None = None) -> 
     return ax
 
 
-def _several(result: Any) -> Run:
+def _several(result: Any) -> RunData:
     run = read_run(result)
     if run.objective is None:
         raise ValueError("result must be of a run with several objectives: this one has no front")
     return run
 
 
-def _knee(run: Run) -> int:
+def _knee(run: RunData) -> int:
     knee = run.result.front.knee().id
     return next(i for i, record in enumerate(run.result.front) if record.id == knee)
 
 
-def _change(run: Run, places: IntArray) -> FloatArray:
+def _change(run: RunData, places: IntArray) -> FloatArray:
     """Return how much each variable changes over some evaluations, shape (d,)."""
     x, position = run.x[places], run.position[places]
     change = np.zeros(run.space.dimension)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray, check_integer
 from dcmaes.report._drawing import BLUE, add_remark, axes, plot, short_names
-from dcmaes.report._run import Run, read_run
+from dcmaes.report._run import RunData, read_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,7 +111,7 @@ def plot_importance(result: Any, *, limit: int = 20, ax: Axes | None = None) -> 
     return ax
 
 
-def ranked_variables(run: Run, sites: IntArray, limit: int) -> IntArray:
+def ranked_variables(run: RunData, sites: IntArray, limit: int) -> IntArray:
     """Return at most `limit` of the variables: all in their order, or the most important ones first.
 
     >>> import dcmaes as dc

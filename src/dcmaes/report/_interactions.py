@@ -19,7 +19,7 @@ from dcmaes.report._drawing import (
     short_names,
     strip,
 )
-from dcmaes.report._run import Run, read_run
+from dcmaes.report._run import RunData, read_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -238,11 +238,11 @@ def plot_interaction_graph(result: Any, *, limit: int = 40, ax: Axes | None = No
     return ax
 
 
-def _empty(run: Run, remark: str) -> Matrix:
+def _empty(run: RunData, remark: str) -> Matrix:
     return Matrix((), np.zeros((0, 0)), 1.0, False, run.space.dimension, remark)
 
 
-def _matrix(run: Run, strength: FloatArray, limit: int, *, is_signed: bool) -> Matrix:
+def _matrix(run: RunData, strength: FloatArray, limit: int, *, is_signed: bool) -> Matrix:
     together = np.abs(strength).sum(axis=1)
     strongest = np.argsort(-together, kind="stable")[:limit]
     shown = np.sort(strongest[together[strongest] > 0.0])

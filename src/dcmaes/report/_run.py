@@ -23,7 +23,7 @@ from dcmaes.store import StoredRun
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class RunData:
     """Everything that plots and the report are computed from, one entry for each of n evaluations.
 
     Attributes
@@ -161,15 +161,15 @@ class Run:
         return strength
 
 
-def read_run(source: Any, outputs: Mapping[int, str] | None = None) -> Run:
-    """Return the run behind a `Result` or a `StoredRun`, or pass a `Run` on; `outputs` by number of trial.
+def read_run(source: Any, outputs: Mapping[int, str] | None = None) -> RunData:
+    """Return the run behind a `Result` or `StoredRun`, or pass a `RunData` on; `outputs` by number of trial.
 
     >>> import dcmaes as dc
     >>> run = read_run(dc.minimize(sum, dc.Space.binary(2), budget=4, seed=1))
     >>> run.n, run.names, run.x[run.best]
     (4, ('x0', 'x1'), array([0., 0.]))
     """
-    if isinstance(source, Run):
+    if isinstance(source, RunData):
         run = source
     elif isinstance(source, Result):
         run = _of_result(source)
@@ -184,7 +184,7 @@ def read_run(source: Any, outputs: Mapping[int, str] | None = None) -> Run:
     return replace(run, outputs=tuple("\n\n".join(texts) or None for texts in joined))
 
 
-def one_objective(result: Any, name: str) -> Run:
+def one_objective(result: Any, name: str) -> RunData:
     """Return a run with several objectives as one with the objective `name`, for any plot of one.
 
     Without it plots of one objective show the first.
@@ -205,11 +205,11 @@ def one_objective(result: Any, name: str) -> Run:
     return replace(run, values=values, sign=float(signs[place]), objective=name, best=best)
 
 
-def _of_result(result: Result) -> Run:
+def _of_result(result: Result) -> RunData:
     # Result and history keep settings, space, sign and coded points to themselves: only this takes them.
     history, several = result.history, result.history._objectives
     ends = np.where(history.is_given, math.nan, history.told_at)
-    run = Run(
+    run = RunData(
         result=result,
         values=history.values if several is None else history.values[:, 0],
         sign=history._sign,
@@ -229,7 +229,7 @@ def _of_result(result: Result) -> Run:
     return replace(run, best=run.find(result.x))
 
 
-def _of_store(stored: StoredRun) -> Run:
+def _of_store(stored: StoredRun) -> RunData:
     """Add to the result of a stored run what only its store knows: workers, times, tracebacks, settings."""
     run = _of_result(stored.result())
     place = {trial: i for i, trial in enumerate(run.ids.tolist())}
@@ -266,7 +266,7 @@ def _moment(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def reproduction(run: Run, command: str | None) -> dict[str, Any]:
+def reproduction(run: RunData, command: str | None) -> dict[str, Any]:
     """Return how to repeat the run: command (by default the call in Python), settings, versions, space."""
     import scipy
 
@@ -287,7 +287,7 @@ def reproduction(run: Run, command: str | None) -> dict[str, Any]:
     }
 
 
-def _call(run: Run) -> str:
+def _call(run: RunData) -> str:
     """Return the call that repeats the run; the objective, and what is no plain data, are left to the user.
 
     >>> import dcmaes as dc

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.report._drawing import STATUS_COLOURS, add_remark, axes, plot, short_names
-from dcmaes.report._run import Run, read_run
+from dcmaes.report._run import RunData, read_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -124,7 +124,7 @@ def plot_timeline(result: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _lanes(run: Run, timed: IntArray) -> tuple[tuple[str, ...], IntArray]:
+def _lanes(run: RunData, timed: IntArray) -> tuple[tuple[str, ...], IntArray]:
     """Return the lanes and the lane of each evaluation, which are in the order of their starts."""
     workers = [run.workers[i] for i in timed]
     if timed.size and all(worker is not None for worker in workers):

@@ -16,7 +16,7 @@ from dcmaes._validation import check_list, check_number, shown
 from dcmaes.pareto import knee
 from dcmaes.run._constraints import ConstraintError, Constraints
 from dcmaes.run._noise import Noise, Repeats
-from dcmaes.run._search import EXCLUDED_DRAWS, OTHER_DRAWS, Candidate, Proposer, Search
+from dcmaes.run._search import EXCLUDED_DRAWS, OTHER_DRAWS, Candidate, NewPoints, Search
 from dcmaes.run._settings import N_ALIKE, PASSING, Settings, Stop, StopReason, are_alike
 from dcmaes.run._start import read_start
 from dcmaes.run._trial import Outstanding, Reading, Trial, freeze
@@ -73,12 +73,12 @@ class Run:
         self.memory.starts = self._admit(x0)
         rng = np.random.default_rng(settings.seed)
         self.search = Search(strategy, self.memory, settings.budget, rng)
-        self.proposer = self._new_proposer()
+        self.new_points = self._make_new_points()
         self._check_best()
 
-    def _new_proposer(self) -> Proposer:
+    def _make_new_points(self) -> NewPoints:
         skips_known = self.settings.duplicates == "cache"
-        return Proposer(self.space, self.search, self.memory, self.constraints, skips_known)
+        return NewPoints(self.space, self.search, self.memory, self.constraints, skips_known)
 
     @property
     def elapsed(self) -> float:
@@ -107,7 +107,7 @@ class Run:
         n_missing = n_wanted + len(again) - len(trials)
         if n_missing > 0:
             try:
-                found = self.proposer.propose(n_missing, 1 if n is None else n_missing, self._is_late)
+                found = self.new_points.find(n_missing, 1 if n is None else n_missing, self._is_late)
                 trials += [self.attach(candidate) for candidate in found]
             except ConstraintError as error:
                 self.halt(StopReason.ERROR.stop(why=str(error)), error)
@@ -133,8 +133,8 @@ class Run:
         other.memory, other.repeats = self.memory.copy(), copy.deepcopy(self.repeats)
         other.outstanding, other.queue = dict(self.outstanding), deque(self.queue)
         other.search = self.search.copy(other.memory, np.random.default_rng(seed))
-        other.proposer = other._new_proposer()
-        other.proposer.reserve = list(self.proposer.reserve)
+        other.new_points = other._make_new_points()
+        other.new_points.reserve = list(self.new_points.reserve)
         return other
 
     def match(self, trials: Trial | Sequence[Trial], values: Any, seconds: Any) -> dict[int, Reading]:
@@ -378,7 +378,7 @@ class Run:
             where = _place(self.number(int(self.memory.front.max())))
             message = f"target hypervolume {target:g} reached with {self._volume():g} {where}"
             self.stop = Stop(StopReason.TARGET, message)
-        elif not self.outstanding and self.proposer.is_exhausted:
+        elif not self.outstanding and self.new_points.is_exhausted:
             self.stop = self._exhaustion()
         elif self.n_told >= self.settings.budget:
             self.stop = StopReason.BUDGET.stop(budget=self.settings.budget)

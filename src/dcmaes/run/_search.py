@@ -155,7 +155,7 @@ class _Tally(NamedTuple):
     n_excluded: int
 
 
-class Proposer:
+class NewPoints:
     """Find new points that satisfy the constraints.
 
     Parameters
@@ -194,7 +194,7 @@ class Proposer:
         """Whether no point of the space is new any more."""
         return self._is_used_up([])
 
-    def propose(self, n: int, enough: int, is_late: Callable[[], bool]) -> list[Candidate]:
+    def find(self, n: int, enough: int, is_late: Callable[[], bool]) -> list[Candidate]:
         """Return up to `n` new points, at least `enough` of them if they can be found before `is_late`."""
         found: list[Candidate] = []
         n_known = n_excluded = 0

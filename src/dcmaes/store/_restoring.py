@@ -146,7 +146,7 @@ def take_snapshot(run: Run) -> bytes:
         "out": [[out.trial.id, out.restart, out.is_again] for out in run.outstanding.values()],
         "out_x": run.memory.pending,
         "search": run.search.to_dict(),
-        "reserve": run.proposer.reserve,
+        "reserve": run.new_points.reserve,
         "queue": run.memory.codec.coded(candidate.row for candidate in run.queue),
         "next_id": run.next_id,
         "n_told": run.n_told,
@@ -180,7 +180,7 @@ def _apply_snapshot(run: Run, data: dict[str, Any]) -> None:
     run.settings = Settings(**data["settings"], objectives=run.settings.objectives)
     run.constraints.smallest_violation = data["smallest_violation"]
     run.search.restore(data["search"])
-    run.proposer.reserve = data["reserve"]
+    run.new_points.reserve = data["reserve"]
     run.next_id, run.n_told, run.n_again = data["next_id"], data["n_told"], data["n_again"]
     run.objective_time, run.time_before = data["objective_time"], data["elapsed"]
     run.queue = deque(_candidates(run, data["queue"]))
