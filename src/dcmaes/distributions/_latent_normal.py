@@ -25,12 +25,12 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
 _ANGLES = (_NODES + 1) * (np.pi / 4)
 _PATH = np.sin(_ANGLES)
 _STEPS = _WEIGHTS * (np.pi / 4) * np.cos(_ANGLES)
-_FAR = 40.0  # beyond any normal number: stands for an infinite threshold
+_INFINITE = 40.0  # beyond any normal number: stands for an infinite threshold
 _SMALLEST = 1e-300
 # Of the direct sum over pairs of thresholds; beyond, margins are smooth enough for a series.
 _MOST_CELLS = 10_000
 _TERMS = 120
-_FAR_OUT = 9.0  # thresholds beyond this many deviations change a covariance by less than rounding
+_FAR = 9.0  # thresholds beyond this many deviations change a covariance by less than rounding
 # Measured by benchmarks/correlation_repair.py: tighter or longer costs time and gains nothing in the error.
 _REPAIR_TOLERANCE = 1e-2
 _REPAIR_SWEEPS = 30
@@ -196,7 +196,7 @@ def orthant_probability(thresholds: FloatArray, correlation: FloatArray) -> Floa
     >>> round(float(orthant_probability(np.zeros(3), half)), 12)     # 1/4 for three equicorrelated signs
     0.25
     """
-    h = np.clip(thresholds, -_FAR, _FAR)
+    h = np.clip(thresholds, -_INFINITE, _INFINITE)
     k = h.shape[-1]
     if k <= 1:
         return np.asarray(ndtr(h).prod(axis=-1))
@@ -315,7 +315,7 @@ def _sum_of_overlaps(first: FloatArray, complements: FloatArray) -> float:
 
 def _thresholds(survival: FloatArray) -> FloatArray:
     thresholds = ndtri(survival)
-    return np.asarray(thresholds[np.abs(thresholds) < _FAR_OUT])
+    return np.asarray(thresholds[np.abs(thresholds) < _FAR])
 
 
 def _hermite(thresholds: FloatArray) -> FloatArray:
