@@ -18,7 +18,7 @@ import numpy as np
 
 import dcmaes as dc
 from dcmaes.strategies import Evaluations, Memory, Rank
-from dcmaes.strategies.cma import Cma, _constants, _distribution, _marginals, _runs, _update
+from dcmaes.strategies.cma import Cma, _distribution, _marginals, _state, _strategy, _update
 
 
 def integer_problem(name, d, low, high):
@@ -80,21 +80,21 @@ PROBLEMS = {
 
 
 def population(factor):
-    return mock.patch.object(_constants, "POPULATION_FACTOR", factor)
+    return mock.patch.object(_state, "POPULATION_FACTOR", factor)
 
 
 def without_negative_weights():
-    rates = _constants._rates
+    rates = _state._rates
 
     def positive_only(*arguments, **options):
         found = rates(*arguments, **options)
         return replace(found, weights=np.maximum(found.weights, 0.0))
 
-    return mock.patch.object(_constants, "_rates", positive_only)
+    return mock.patch.object(_state, "_rates", positive_only)
 
 
 def patience(factor):
-    neighbours = _runs.convergence
+    neighbours = _strategy.convergence
 
     def scaled(state):
         progress = replace(state.progress, idle=int(state.progress.idle / factor))
@@ -104,9 +104,11 @@ def patience(factor):
 
 
 def always_elsewhere():
+    ordinary = _strategy.next_run
+
     def next_run(state, rng, **options):
         unbeatable = replace(state, record=Rank(-np.inf, -np.inf))
-        return replace(_runs.next_run(unbeatable, rng, **options), record=state.record)
+        return replace(ordinary(unbeatable, rng, **options), record=state.record)
 
     return mock.patch("dcmaes.strategies.cma._strategy.next_run", next_run)
 
@@ -181,7 +183,7 @@ def main():
     print(f"{'':24s}" + "".join(f"{name:>13s}" for name in PROBLEMS) + "    mean ratio")
     base = None
     for label, (change, options) in VARIANTS.items():
-        _constants.constants.cache_clear()
+        _state.constants.cache_clear()
         with change():
             needed = np.array([expected_evaluations(name, seeds, options) for name in PROBLEMS])
         base = needed if base is None else base

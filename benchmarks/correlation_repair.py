@@ -13,8 +13,8 @@ import time
 import numpy as np
 from scipy.special import ndtri
 
-from dcmaes.distributions import _latent_correlation
-from dcmaes.distributions._normal_cdf import bivariate_normal_cdf, tetrachoric_correlation
+from dcmaes.distributions import _latent_normal
+from dcmaes.distributions._latent_normal import bivariate_normal_cdf, tetrachoric_correlation
 
 CASES = [(30, 3, 0.6), (100, 10, 0.6), (300, 30, 0.6), (50, 3, 0.9), (100, 3, 0.9), (300, 3, 0.9)]
 STOPS = [(1e-2, 30), (3e-3, 30), (1e-3, 50), (1e-4, 100)]
@@ -43,7 +43,7 @@ def error(p: np.ndarray, asked: np.ndarray, latent: np.ndarray) -> tuple[float, 
 
 
 def clip_eigenvalues(matrix: np.ndarray) -> np.ndarray:
-    factor = _latent_correlation._unit_factor(matrix)
+    factor = _latent_normal._unit_factor(matrix)
     return np.clip(factor @ factor.T, -1, 1)
 
 
@@ -64,8 +64,8 @@ def main() -> None:
 
 
 def _alternate(matrix: np.ndarray, tolerance: float, sweeps: int) -> np.ndarray:
-    _latent_correlation._TOLERANCE, _latent_correlation._MAX_SWEEPS = tolerance, sweeps
-    return _latent_correlation.repair_correlation(matrix).matrix
+    _latent_normal._REPAIR_TOLERANCE, _latent_normal._REPAIR_SWEEPS = tolerance, sweeps
+    return _latent_normal.repair_correlation(matrix).matrix
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from dcmaes.distributions import (
     PoissonBinomial,
     TruncatedGeometric,
 )
-from dcmaes.distributions._normal_cdf import bivariate_normal_cdf, tetrachoric_correlation
+from dcmaes.distributions._latent_normal import bivariate_normal_cdf, tetrachoric_correlation
 
 Sampler = Callable[[int, np.random.Generator], np.ndarray]
 

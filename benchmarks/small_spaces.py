@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 import dcmaes as dc
-from dcmaes.run import _proposals
+from dcmaes.run import _search
 
 N_SEEDS = 16
 PATIENCE = (20, 10, 5, 2)
@@ -60,7 +60,7 @@ def main() -> None:
     print(f"{'problem':24}  patience  seconds  mean of the best value")
     for name, problem in PROBLEMS.items():
         for patience in PATIENCE:
-            _proposals.KNOWN_BATCHES = patience
+            _search.KNOWN_BATCHES = patience
             seconds, mean, error = measure(*problem)
             print(f"{name:24}  {patience:8}  {seconds:7.2f}  {mean:8.3f} +- {error:.3f}", flush=True)
 

@@ -21,8 +21,7 @@ import dcmaes as dc
 from dcmaes.strategies import Evaluations, Memory
 from dcmaes.strategies.cma import Cma
 from dcmaes.strategies.cma._distribution import draw
-from dcmaes.strategies.cma._layout import Layout
-from dcmaes.strategies.cma._marginals import Marginals, numeric_steps
+from dcmaes.strategies.cma._marginals import Layout, Marginals, numeric_steps
 
 FOLDER = Path(__file__).parent / "guides" / "pictures"
 BLUE, ORANGE, GREY = "#2563ab", "#d9822b", "#8a8f98"

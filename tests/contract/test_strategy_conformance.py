@@ -6,7 +6,7 @@ import pytest
 
 from dcmaes.space import LATTICE
 from dcmaes.strategies import Paper, make_strategy, strategy_names
-from dcmaes.strategies.paper._law_update import MOST_STATES
+from dcmaes.strategies.paper._likelihood import MOST_STATES
 from dcmaes.testing import StrategyConformance
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import dcmaes as dc
 from dcmaes.store import StoreError
-from dcmaes.store._codec import loads
+from dcmaes.store._restoring import loads
 from dcmaes.store._schema import content_digest
 
 SPACE = dc.Space({"n": dc.Integer(-9, 9), "m": dc.Integer(-9, 9), "act": dc.Categorical(["relu", "gelu"])})

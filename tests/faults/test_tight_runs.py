@@ -7,7 +7,7 @@ import math
 import pytest
 
 import dcmaes as dc
-from dcmaes.run import _proposals
+from dcmaes.run import _search
 from dcmaes.strategies import RandomSearch
 
 STRATEGIES = pytest.mark.parametrize("strategy", ["auto", "random"])
@@ -39,8 +39,8 @@ def test_a_constraint_that_excludes_every_point_of_a_small_space(strategy):
     "space", [dc.Space.binary(50), dc.Space.array([dc.Float(0, 1)] * 3)], ids=["binary", "float"]
 )
 def test_a_constraint_that_excludes_every_point_of_a_large_space(space, strategy, monkeypatch):
-    monkeypatch.setattr(_proposals, "EXCLUDED_DRAWS", 2_000)
-    monkeypatch.setattr(_proposals, "OTHER_DRAWS", 2_000)
+    monkeypatch.setattr(_search, "EXCLUDED_DRAWS", 2_000)
+    monkeypatch.setattr(_search, "OTHER_DRAWS", 2_000)
     calls = []
     result = dc.minimize(
         forbidden,

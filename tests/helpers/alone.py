@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from dcmaes.strategies import Memory, Rank
-from dcmaes.strategies._rows import Evaluation
+from dcmaes.strategies._evaluations import Evaluation
 
 
 class Alone:

@@ -442,7 +442,7 @@ def test_csv_is_written_as_it_is_read(stored):
     from dcmaes.cli._answers import write_csv
 
     file = io.StringIO()
-    write_csv(stored.history, stored.space.names, file)
+    write_csv(stored.history, file)
     nasty = [row["mode"] for row in csv.DictReader(io.StringIO(file.getvalue()))]
     assert 'it\'s $(touch pwned); `x` "q"' in nasty
 

@@ -11,8 +11,8 @@ from dcmaes.distributions import (
     MultivariateBernoulli,
     TruncatedGeometric,
 )
-from dcmaes.distributions._annealing import anneal
-from dcmaes.distributions._elimination import Elimination, log_marginal_weights, plan_elimination
+from dcmaes.distributions._heat_bath import anneal
+from dcmaes.distributions._quadratic import Elimination, log_marginal_weights, plan_elimination
 from dcmaes.distributions._table import normalise
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 from scipy.special import ndtr, ndtri
 
-from dcmaes.distributions._normal_cdf import bivariate_normal_cdf, tetrachoric_correlation
+from dcmaes.distributions._latent_normal import bivariate_normal_cdf, tetrachoric_correlation
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(100)
 

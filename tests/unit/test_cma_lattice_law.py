@@ -5,8 +5,7 @@ import pytest
 from scipy.special import ndtri
 
 from dcmaes import Float, Integer, Ordinal, Space
-from dcmaes.strategies.cma._layout import Layout
-from dcmaes.strategies.cma._marginals import Marginals, numeric_steps
+from dcmaes.strategies.cma._marginals import Layout, Marginals, numeric_steps
 
 N_LEVELS = 40_001
 # Middles of equal slices of probability: sums over them are integrals over the latent, good to about 1 / N.

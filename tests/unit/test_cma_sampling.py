@@ -7,8 +7,7 @@ from scipy.stats import chisquare, kstest
 
 from dcmaes import Binary, Categorical, Integer, Space
 from dcmaes.strategies.cma._distribution import Distribution, _orthogonal, draw, even_normals, factorize
-from dcmaes.strategies.cma._layout import Layout
-from dcmaes.strategies.cma._marginals import Marginals
+from dcmaes.strategies.cma._marginals import Layout, Marginals
 
 # Chance that a test of the right law fails, for each test of a distribution in this file.
 FALSE_ALARM = 1e-4

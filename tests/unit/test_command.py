@@ -13,9 +13,8 @@ import pytest
 
 import dcmaes as dc
 from dcmaes.cli._command import Command, CommandError, CommandObjective, output_folder
-from dcmaes.cli._process import InterruptedProcessError
+from dcmaes.cli._program import InterruptedProcessError, JsonKey, LastMatch, LastNumber, NoValueError, Printed
 from dcmaes.cli._template import Template
-from dcmaes.cli._values import JsonKey, LastMatch, LastNumber, NoValueError, Printed
 from dcmaes.optimizer import Outcome, Trial
 
 POINT = {"a": 3, "b": "x y", "flag": True}
@@ -286,7 +285,7 @@ def test_closing_ends_all_programs(tmp_path):
 def test_programs_do_not_get_the_interrupt_of_the_terminal(tmp_path):
     """A Ctrl-C goes to the group of the terminal; evaluations have groups of their own."""
     code = (
-        "import os; from pathlib import Path; from dcmaes.cli._process import ProcessGroups;"
+        "import os; from pathlib import Path; from dcmaes.cli._program import ProcessGroups;"
         "program = ['sh', '-c', 'ps -o pgid= -p $$'];"
         "done = ProcessGroups().run(program, Path('.'), dict(os.environ), None, 1000);"
         "print(int(done.stdout) != os.getpgid(0))"

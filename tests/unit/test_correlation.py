@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dcmaes.distributions._latent_correlation import repair_correlation
+from dcmaes.distributions._latent_normal import repair_correlation
 
 
 def random_symmetric(k, seed):

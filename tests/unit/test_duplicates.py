@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dcmaes as dc
-from dcmaes.run import _proposals
+from dcmaes.run import _search
 from dcmaes.strategies import Evaluations, RandomSearch
 
 
@@ -39,7 +39,7 @@ def test_a_known_draw_is_told_for_nothing_with_its_value():
     assert opt.n_evaluations == 1
     assert strategy.told[0] == ([3.0, 3.0], 5.5, False)
     assert strategy.told[1:] == [([3.0, 3.0], 5.5, True)] * (len(strategy.told) - 1)
-    assert len(strategy.told) == 1 + _proposals.KNOWN_BATCHES
+    assert len(strategy.told) == 1 + _search.KNOWN_BATCHES
 
 
 def test_a_point_found_excluded_before_counts_as_known():
@@ -49,7 +49,7 @@ def test_a_point_found_excluded_before_counts_as_known():
     )
     (trial,) = opt.ask(1)
     assert trial.point[0] != 3
-    assert len(strategy.told) == 1 + _proposals.KNOWN_BATCHES
+    assert len(strategy.told) == 1 + _search.KNOWN_BATCHES
 
 
 def test_a_draw_that_is_out_is_dropped():
@@ -134,7 +134,7 @@ def test_allowed_duplicates_are_evaluated_again_and_the_space_is_never_exhausted
 
 
 def test_a_large_space_is_listed_when_most_of_it_is_known(monkeypatch):
-    monkeypatch.setattr(_proposals, "LISTED_POINTS", 10)
+    monkeypatch.setattr(_search, "LISTED_POINTS", 10)
     result = dc.minimize(
         lambda x: float(x[0]), dc.Space.integers(2, 1, 15), budget=1000, seed=0, strategy="random"
     )

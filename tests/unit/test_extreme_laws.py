@@ -11,7 +11,7 @@ from dcmaes.distributions import (
     MultivariateBinomial,
     TruncatedGeometric,
 )
-from dcmaes.strategies.paper._steps import BinomialSteps
+from dcmaes.strategies.paper._printed import BinomialSteps
 
 
 def _ising(dimension, seed, scale):

@@ -12,8 +12,7 @@ from dcmaes.distributions import (
     TruncatedGeometric,
     correlation_range,
 )
-from dcmaes.distributions._latent_correlation import LatentCovariance
-from dcmaes.distributions._normal_cdf import bivariate_normal_cdf
+from dcmaes.distributions._latent_normal import LatentCovariance, bivariate_normal_cdf
 
 MARGINS = [0.3, [0.2, 0.5, 0.3], stats.poisson(4.0), PoissonBinomial([0.2, 0.6, 0.9]), stats.nbinom(3, 0.4)]
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import dcmaes as dc
 from dcmaes.strategies import Evaluations, Memory, Rank
+from dcmaes.strategies._evaluations import Evaluation, RowCodec
 from dcmaes.strategies._memory import MOST_EXCLUDED
-from dcmaes.strategies._rows import Evaluation, RowCodec
 
 
 def add(memory, x, value, violation=0.0, *, mean=None, count=1, is_again=False):

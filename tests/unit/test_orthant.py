@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from dcmaes.distributions._normal_cdf import orthant_probability
+from dcmaes.distributions._latent_normal import orthant_probability
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(400)
 FACTOR = 10 * NODES

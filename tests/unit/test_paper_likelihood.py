@@ -8,14 +8,14 @@ import pytest
 import dcmaes as dc
 from dcmaes.distributions import LatticeGaussian
 from dcmaes.strategies import Paper
-from dcmaes.strategies.paper._constants import constants
-from dcmaes.strategies.paper._law_update import (
+from dcmaes.strategies.paper._likelihood import (
     LARGEST_DIVERGENCE,
     LEARNING_RATE,
     SMALLEST_VARIANCE,
     advance_law,
     start_law,
 )
+from dcmaes.strategies.paper._printed import constants
 
 
 def state_of(trials, mean, covariance, seed=0):

@@ -13,7 +13,7 @@ from dcmaes import Binary, Categorical, Float, Integer, Ordinal, Space
 from dcmaes.distributions import CenteredBinomial
 from dcmaes.strategies import Evaluations, Paper
 from dcmaes.strategies.paper import PaperState
-from dcmaes.strategies.paper._steps import LARGEST_SUM, BinomialSteps
+from dcmaes.strategies.paper._printed import LARGEST_SUM, BinomialSteps
 
 N = 20_000
 

@@ -8,7 +8,7 @@ from alone import Alone
 
 from dcmaes import Binary, Integer, Space
 from dcmaes.strategies import Evaluations, Paper
-from dcmaes.strategies.paper._constants import constants, default_population_size
+from dcmaes.strategies.paper._printed import constants, default_population_size
 
 # Two variables of 0..10, four points, m = (4, 6), sigma = 2, C = I, paths zero. The best: (6, 6), (4, 10).
 X = np.array([[0.0, 0.0], [4.0, 10.0], [6.0, 6.0], [10.0, 10.0]])

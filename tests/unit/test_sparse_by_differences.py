@@ -11,7 +11,7 @@ from dcmaes import problems
 from dcmaes.models import sparse_quadratic_by_differences
 from dcmaes.models._interacting import single_changes
 from dcmaes.space import Space
-from dcmaes.store._codec import dumps, loads
+from dcmaes.store._restoring import dumps, loads
 from dcmaes.strategies import Evaluations, Memory
 from dcmaes.strategies._credit import Credit
 from dcmaes.strategies.auto import POPULATION, SPARSE, Auto

@@ -7,9 +7,9 @@ import pytest
 
 import dcmaes as dc
 from dcmaes.cli._errors import SpecError
+from dcmaes.cli._program import JsonKey, LastMatch, LastNumber
 from dcmaes.cli._spec import parse_spec, read_spec
 from dcmaes.cli._toml import key_lines
-from dcmaes.cli._values import JsonKey, LastMatch, LastNumber
 
 GOOD = """\
 command = ["prog", "--lr", "{lr}", "--layers={layers}", "{norm?--norm}"]

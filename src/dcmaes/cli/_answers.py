@@ -18,14 +18,13 @@ import dcmaes as dc
 from dcmaes.cli._errors import ExitCode, SpecError
 from dcmaes.optimizer import History, Record
 from dcmaes.progress import Standing, describe_duration, describe_point, estimate_left
-from dcmaes.run._history import book_names
+from dcmaes.run._history import book_names, column_names
 from dcmaes.run._objectives import Objectives
 
 if TYPE_CHECKING:
     from dcmaes.store import StoredRun
 
 
-_BOOK = tuple(field for field in Record._fields if field != "point")
 # How often a live view is drawn, and the part of the time that reading the store may take.
 _SECONDS = 1.0
 _SHARE = 0.1
@@ -157,14 +156,11 @@ def _describe_front(result: dc.Result) -> list[str]:
     return lines
 
 
-def write_csv(history: History, names: tuple[str | int, ...], file: IO[str]) -> None:
+def write_csv(history: History, file: IO[str]) -> None:
     """Write every evaluation as a line of CSV, variables first."""
-    columns = [name if isinstance(name, str) else f"x{name}" for name in names]
-    book_header = book_names(history._objectives)
-    taken = {*_BOOK, *book_header}
-    header = [f"point.{name}" if name in taken else name for name in columns]
+    names, book_header = history._space.names, book_names(history._objectives)
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["id", *header, *book_header[1:]])
+    writer.writerow(["id", *column_names(history._space, history._objectives), *book_header[1:]])
     for record in history:
         point = record.point
         # Inactive variables have empty cells.

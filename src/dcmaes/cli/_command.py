@@ -15,9 +15,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dcmaes.cli._process import Finished, ProcessGroups
+from dcmaes.cli._program import (
+    Finished,
+    JsonKey,
+    LastNumber,
+    NoValueError,
+    Printed,
+    ProcessGroups,
+    ValueReader,
+)
 from dcmaes.cli._template import Template, fill_arguments, show_value
-from dcmaes.cli._values import JsonKey, LastNumber, NoValueError, Printed, ValueReader
 from dcmaes.optimizer import Outcome, Trial
 
 KEEP = ("all", "failed", "none")
@@ -150,24 +157,24 @@ class CommandObjective:
         """End every program that is running, at once, and start no other."""
         self._groups.close()
 
-    def _attempt(self, trial: Trial, attempt: int) -> Any:
+    def _attempt(self, trial: Trial, number: int) -> Any:
         with self._folders(trial.id) as (kept, folder):
-            evaluation = _Evaluation(self.command, self._groups, trial, folder, self._spec_folder)
+            attempt = _Attempt(self.command, self._groups, trial, folder, self._spec_folder)
             try:
-                value = evaluation.run()
+                value = attempt.run()
             except (CommandError, NoValueError) as error:
-                self._keep(evaluation, kept, None, str(error), attempt)
-                raise evaluation.failure(str(error)) from None
+                self._keep(attempt, kept, None, str(error), number)
+                raise attempt.failure(str(error)) from None
             if self.command.keep == "all":
-                self._keep(evaluation, kept, value, None, attempt)
+                self._keep(attempt, kept, value, None, number)
             elif kept is not None:
                 shutil.rmtree(kept, ignore_errors=True)
             return value
 
-    def _keep(self, evaluation: _Evaluation, kept: Path | None, *what: Any) -> None:
+    def _keep(self, attempt: _Attempt, kept: Path | None, *what: Any) -> None:
         if kept is not None:
             try:
-                evaluation.write(kept, *what)
+                attempt.write(kept, *what)
             except OSError as error:
                 self._warn(error)
 
@@ -206,7 +213,7 @@ class CommandObjective:
             warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
-class _Evaluation:
+class _Attempt:
     """One attempt to evaluate one trial."""
 
     def __init__(
@@ -242,7 +249,9 @@ class _Evaluation:
         if finished.code not in command.success_codes:
             raise CommandError(f"{_describe_code(finished.code)}{_last_words(finished)}")
         found = {
-            key: reader.read(self._printed(before.get(key)), self._values)
+            key: reader.read(
+                Printed(finished.stdout, finished.stderr, self._folder, before.get(key)), self._values
+            )
             for key, reader in command.readers.items()
         }
         value: Any = found.get(("value",))
@@ -284,11 +293,6 @@ class _Evaluation:
             for key, reader in self._command.readers.items()
             if isinstance(reader, JsonKey)
         }
-
-    def _printed(self, before: tuple[int, int, int] | None) -> Printed:
-        if self._finished is None:
-            return Printed("", "", self._folder)
-        return Printed(self._finished.stdout, self._finished.stderr, self._folder, before)
 
     def _environment(self) -> dict[str, str]:
         own = {

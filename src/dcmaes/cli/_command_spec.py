@@ -10,9 +10,9 @@ from typing import Any
 
 from dcmaes._validation import check_choice, check_integer
 from dcmaes.cli._command import KEEP, OUTPUT_LIMIT, Command, environment_name
+from dcmaes.cli._program import JsonKey, LastMatch, LastNumber, ValueReader
 from dcmaes.cli._template import RESERVED, Template
 from dcmaes.cli._toml import Table
-from dcmaes.cli._values import JsonKey, LastMatch, LastNumber, ValueReader
 from dcmaes.space import Space, Variable
 
 COMMAND_KEYS = (

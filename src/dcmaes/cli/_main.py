@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -74,11 +75,10 @@ def main() -> None:
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 def init(path: Path, force: bool) -> None:
     """Write a commented specification to PATH, to be changed to your needs."""
-    from dcmaes.cli._example import example
-
+    example = (files("dcmaes.cli") / "example.toml").read_text(encoding="utf-8")
     try:
         with path.open("w" if force else "x", encoding="utf-8") as file:
-            file.write(example(path.name, path.stem))
+            file.write(example.replace("@file@", path.name).replace("@stem@", path.stem))
     except FileExistsError:
         raise Failure(f"{path} is there already; --force replaces it", ExitCode.BAD_INPUT) from None
     except OSError as error:
@@ -115,16 +115,12 @@ def check(spec: Path, is_trial: bool) -> None:
 def minimize(
     spec: Path,
     workers: int | None,
-    budget: int | None,
-    time_limit: float | None,
-    patience: int | None,
+    store: Path | None,
+    no_store: bool,
+    x0: Path | None,
     quiet: bool,
     as_json: bool,
-    seed: int | None,
-    strategy: str | None,
-    store: Path | None,
-    x0: Path | None,
-    no_store: bool,
+    **settings: Any,
 ) -> None:
     """Run what SPEC says; options come before what is in the file.
 
@@ -139,17 +135,7 @@ def minimize(
             start = None if x0 is None else start_from(x0, found.space, found.several)
         except (TypeError, ValueError) as error:
             raise Failure(f"--x0: {error}", ExitCode.BAD_INPUT) from None
-        changed = override(
-            found,
-            workers,
-            store,
-            budget=budget,
-            time_limit=time_limit,
-            patience=patience,
-            seed=seed,
-            strategy=strategy,
-            x0=start,
-        )
+        changed = override(found, workers, store, x0=start, **settings)
         if changed.settings["budget"] is None:
             raise SpecError("budget is missing: say how many evaluations may be made, or use --budget", spec)
         _execute(changed, has_store=not no_store, quiet=quiet, as_json=as_json)
@@ -160,14 +146,7 @@ def minimize(
 @click.option("--spec", type=_FILE, help="The specification; by default the one beside STORE that names it.")
 @_run_options
 def resume(
-    store: Path,
-    spec: Path | None,
-    workers: int | None,
-    budget: int | None,
-    time_limit: float | None,
-    patience: int | None,
-    quiet: bool,
-    as_json: bool,
+    store: Path, spec: Path | None, workers: int | None, quiet: bool, as_json: bool, **limits: Any
 ) -> None:
     """Go on with the run in STORE where it stopped: same seed, strategy and limits.
 
@@ -178,7 +157,6 @@ def resume(
     from dcmaes.store._reader import Reader
     from dcmaes.store._restoring import arguments_of
 
-    limits = {"budget": budget, "time_limit": time_limit, "patience": patience}
     with reporting():
         path = find_store(store)
         with Reader.opened(path) as reader:
@@ -266,7 +244,7 @@ def export(store: Path, csv_path: Path | None, json_path: Path | None, parquet_p
     try:
         if csv_path is not None:
             with click.open_file(str(csv_path), "w", encoding="utf-8") as file:
-                write_csv(run.history, run.space.names, file)
+                write_csv(run.history, file)
         if json_path is not None:
             with click.open_file(str(json_path), "w", encoding="utf-8") as file:
                 write_json(run.history, file)

@@ -18,7 +18,7 @@ from dcmaes.cli._template import NAME
 from dcmaes.cli._toml import Table
 from dcmaes.run._history import BOOK
 from dcmaes.run._objectives import DIRECTIONS, Objectives, read_objectives
-from dcmaes.run._settings import ON_ERROR
+from dcmaes.run._settings import DUPLICATES, ON_ERROR
 from dcmaes.run._start import read_start
 from dcmaes.space import Space
 from dcmaes.space._expressions import Expression
@@ -139,7 +139,7 @@ def parse_spec(text: str, path: Path) -> Spec:
         command=command,
         objective=table.get("objective", _reference),
         settings=_read_settings(table, space, folder),
-        direction=table.get("direction", _choice("minimize", "maximize"), "minimize"),
+        direction=table.get("direction", _choice(*DIRECTIONS), "minimize"),
         workers=workers,
         timeout=timeout,
         store=folder / table.get("store", _text, f"{path.stem}.db"),
@@ -172,7 +172,7 @@ def _read_settings(table: Table, space: Space, folder: Path) -> dict[str, Any]:
         "time_limit": table.get("time_limit", check_duration),
         "target": table.get("target", check_number),
         "patience": table.get("patience", _positive),
-        "duplicates": table.get("duplicates", _choice("cache", "reevaluate", "allow"), "cache"),
+        "duplicates": table.get("duplicates", _choice(*DUPLICATES), "cache"),
         "on_error": table.get("on_error", _choice(*ON_ERROR), "penalize"),
         "batch_size": table.get("batch_size", _positive),
         "objectives": objectives,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -128,32 +128,27 @@ class _Walk:
             self._at = self._at + 1 if found is None else found.end()
 
     def _array(self, path: Key) -> None:
-        self._at += 1
-        index = 0
-        while True:
-            self._skip(_SPACE)
-            if self._peek() in ("]", ""):
-                self._at += 1
-                return
-            if self._peek() == ",":
-                self._at += 1
-                continue
+        for index, _ in enumerate(self._elements("]")):
             element = (*path, index)
             self._mark(element, self._line())
             self._value(element)
-            index += 1
 
     def _inline_table(self, path: Key) -> None:
+        for _ in self._elements("}"):
+            self._pair(path)
+
+    def _elements(self, end: str) -> Iterator[None]:
+        """Stop at each element up to a closing bracket, to be walked over before the next one."""
         self._at += 1
         while True:
             self._skip(_SPACE)
-            if self._peek() in ("}", ""):
+            if self._peek() in (end, ""):
                 self._at += 1
                 return
             if self._peek() == ",":
                 self._at += 1
-                continue
-            self._pair(path)
+            else:
+                yield
 
     def _mark(self, path: Key, line: int) -> None:
         for n in range(1, len(path) + 1):

@@ -18,14 +18,14 @@ from dcmaes._validation import (
     check_number,
     readonly,
 )
-from dcmaes.distributions._law import check_weights
-from dcmaes.distributions._table import check_size, check_whole
-from dcmaes.distributions._univariate import (
+from dcmaes.distributions._law import (
     LARGEST_TRIALS,
     UnivariateLaw,
     binomial_table,
+    check_weights,
     maximise_likelihood,
 )
+from dcmaes.distributions._table import check_size, check_whole
 
 _LARGEST_CENTER = 2.0**52  # beyond it a float has no fraction left to round
 _LARGEST_WRAP = 2**26  # states of a table: half a gigabyte

@@ -14,13 +14,15 @@ from scipy.special import ndtri
 
 from dcmaes._validation import FloatArray, IntArray, check_array, check_generator, readonly
 from dcmaes.distributions._feasibility import check_symmetric
-from dcmaes.distributions._latent_correlation import LatentCovariance, covariance_range, repair_correlation
-from dcmaes.distributions._lattice_law import LatticeLaw
-from dcmaes.distributions._normal_cdf import (
+from dcmaes.distributions._latent_normal import (
+    LatentCovariance,
     bivariate_normal_cdf,
+    covariance_range,
     orthant_probability,
+    repair_correlation,
     tetrachoric_correlation,
 )
+from dcmaes.distributions._lattice_law import LatticeLaw
 from dcmaes.distributions._table import check_pmf, check_size, in_deviations, survival_function
 
 _SLACK = 1e-9  # correlations computed in floating point may miss the end of their range by this much

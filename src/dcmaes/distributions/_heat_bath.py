@@ -1,13 +1,17 @@
-"""Heat-bath (Gibbs) simulation of laws exp(a.x + x'Bx/2) on {0..n_i}, all chains at once: draws and moments.
+"""Simulation of laws exp(a.x + x'Bx/2) on {0..n_i}: the heat bath (Gibbs sampling) and population annealing.
 
-Arrays of states are laid out (k, n_chains), so that one site of all chains is one contiguous row.
+All chains are moved at once: arrays of states are laid out (k, n_chains), so that one site of all chains is
+one contiguous row. Population annealing leads a population from independent variables to the law. The
+couplings are turned on by degrees; after each the population is weighted, resampled and moved by the heat
+bath (Hukushima and Iba 2003). Wells keep the share of the population that is due to them, which chains that
+start anywhere do not find out, and the weights estimate the log partition function.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +24,11 @@ from dcmaes.distributions._quadratic import Exponent
 # calls. 8, 16 and 32 are within a third of one another at k = 100 and 1000 with 64 to 1024 chains; 64 and 128
 # are slower.
 _BLOCK = 16
-# Groups of chains whose scatter gives the standard errors: those are then known to about a fifth.
+# Groups of chains, or independent populations, whose scatter gives the standard errors: those are then known
+# to about a fifth.
 _GROUPS = 16
-
-
-def _sweep_block(states: FloatArray, thresholds: FloatArray, local: FloatArray, coupling: FloatArray) -> None:
-    """Redraw the sites of a block in turn, in place; `local` are their fields, (b, n_chains)."""
-    for i in range(len(local)):
-        drawn = thresholds[i] < local[i]
-        change = drawn - states[i]
-        states[i] = drawn
-        local[i + 1 :] += coupling[i + 1 :, i, np.newaxis] * change
+_EFFECTIVE_SHARE = 0.8  # share of an annealed population that the next degree leaves effective
+_MOST_DEGREES = 1000
 
 
 def sweep(states: FloatArray, uniforms: FloatArray, field: FloatArray, coupling: FloatArray) -> None:
@@ -55,7 +53,12 @@ def sweep(states: FloatArray, uniforms: FloatArray, field: FloatArray, coupling:
         block = slice(start, min(start + _BLOCK, field.size))
         # The field of a whole block by one matrix product; changes within the block are added as they happen.
         local = field[block, np.newaxis] + coupling[block] @ states
-        _sweep_block(states[block], thresholds[block], local, coupling[block, block])
+        inside = coupling[block, block]
+        for i, site in enumerate(range(block.start, block.stop)):
+            drawn = thresholds[site] < local[i]
+            change = drawn - states[site]
+            states[site] = drawn
+            local[i + 1 :] += inside[i + 1 :, i, np.newaxis] * change
 
 
 def sweep_lattice(states: FloatArray, uniforms: FloatArray, exponent: Exponent) -> None:
@@ -324,3 +327,106 @@ def estimate_moments(
         r_hat=readonly(monitor.r_hat()),
         method="gibbs",
     )
+
+
+class AnnealedPopulation(NamedTuple):
+    """States drawn from a law, and its log partition function with a standard error."""
+
+    states: FloatArray  # (k, n_chains)
+    log_partition: float
+    error: float
+
+
+def anneal(
+    exponent: Exponent, n_chains: int, rng: np.random.Generator, n_sweeps: int = 1
+) -> AnnealedPopulation:
+    """Lead `n_chains` chains, in groups, from independent variables to the law.
+
+    >>> exponent = Exponent(np.ones(3, dtype=np.int64), np.zeros(3), np.zeros((3, 3)))
+    >>> population = anneal(exponent, 64, np.random.default_rng(0))
+    >>> round(float(population.log_partition / np.log(2)), 12), population.error
+    (3.0, 0.0)
+    """
+    n_groups = min(_GROUPS, n_chains)
+    group = np.arange(n_chains) % n_groups
+    coupling = exponent.quadratic - np.diag(exponent.quadratic.diagonal())
+    centre = exponent.trials / 2.0  # feels no well more than another
+    independent = Exponent(
+        exponent.trials, exponent.linear + coupling @ centre, exponent.quadratic - coupling
+    )
+    states, start = _sample_independent(independent, n_chains, rng)
+    log_means = np.full(n_groups, start)
+    degree = 0.0
+    for _ in range(_MOST_DEGREES):
+        gain = 0.5 * ((coupling @ states) * states).sum(axis=0) - (coupling @ centre) @ states
+        step = _next_step(gain, 1.0 - degree)
+        degree = 1.0 if step >= 1.0 - degree else degree + step
+        states = _resample(states, step * gain, group, log_means, rng)  # (Y9)
+        at = Exponent(
+            exponent.trials,
+            exponent.linear + (1.0 - degree) * (coupling @ centre),
+            exponent.quadratic - (1.0 - degree) * coupling,
+        )
+        for _ in range(n_sweeps):
+            redraw(states, at, rng)
+        if degree == 1.0:
+            break
+    top = float(log_means.max())
+    shares = np.exp(log_means - top)
+    error = float(shares.std(ddof=1) / shares.mean() / np.sqrt(n_groups)) if n_groups > 1 else np.inf
+    return AnnealedPopulation(states, top + float(np.log(shares.mean())), error)
+
+
+def _sample_independent(exponent: Exponent, n: int, rng: np.random.Generator) -> tuple[FloatArray, float]:
+    """Return states (k, n) of independent variables and their log partition function."""
+    states = np.empty((exponent.trials.size, n))
+    total = 0.0
+    for i in range(exponent.trials.size):
+        weights = exponent.own(i)
+        total += float(special.logsumexp(weights))
+        states[i] = rng.choice(weights.size, size=n, p=special.softmax(weights))
+    return states, total
+
+
+def _next_step(gain: FloatArray, rest: float) -> float:
+    """Return how far to go so that the share `_EFFECTIVE_SHARE` of the population stays effective."""
+
+    def effective(step: float) -> float:
+        weights = special.softmax(step * gain)
+        return float(1.0 / (weights @ weights) / gain.size)
+
+    if effective(rest) >= _EFFECTIVE_SHARE:
+        return rest
+    from scipy import optimize
+
+    return max(
+        float(optimize.brentq(lambda step: effective(step) - _EFFECTIVE_SHARE, 0.0, rest, rtol=1e-12)), 1e-6
+    )
+
+
+def _resample(
+    states: FloatArray,
+    log_weights: FloatArray,
+    group: IntArray,
+    log_means: FloatArray,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return states drawn by weight within each group, adding the log mean weights to `log_means`."""
+    chosen = np.empty(states.shape[1], dtype=np.int64)
+    for number in range(log_means.size):
+        members = np.flatnonzero(group == number)
+        own = log_weights[members]
+        log_means[number] += float(special.logsumexp(own)) - np.log(members.size)
+        chosen[members] = members[resample(special.softmax(own), rng)]
+    return states[:, chosen]
+
+
+def resample(probabilities: FloatArray, rng: np.random.Generator) -> IntArray:
+    """Draw as many of n items, by their probabilities (n,), with one uniform number: the least scatter.
+
+    >>> resample(np.array([0.5, 0.0, 0.25, 0.25]), np.random.default_rng(0))
+    array([0, 0, 2, 3])
+    """
+    n = probabilities.size
+    quantiles = (rng.random() + np.arange(n)) / n
+    return np.minimum(np.searchsorted(np.cumsum(probabilities), quantiles), n - 1)

@@ -15,11 +15,10 @@ from dcmaes._validation import FloatArray, IntArray, check_array, check_choice, 
 from dcmaes.distributions._bernoulli import MultivariateBernoulli
 from dcmaes.distributions._feasibility import check_binomial_diagonal, check_binomial_moments
 from dcmaes.distributions._gaussian_copula import GaussianCopula, binary_copula, correlation_error
-from dcmaes.distributions._latent_correlation import covariance_range
+from dcmaes.distributions._latent_normal import covariance_range
 from dcmaes.distributions._lattice_law import LatticeLaw, check_observations, check_trials
-from dcmaes.distributions._law import ExponentialLaw, ParametricLaw, check_weights
+from dcmaes.distributions._law import ExponentialLaw, ParametricLaw, binomial_table, check_weights
 from dcmaes.distributions._table import check_size, enumerate_states, locate, survival_function
-from dcmaes.distributions._univariate import binomial_table
 
 _CHUNK = 2**19  # numbers drawn at a time: 4 MiB, which stays in cache
 _COUNTED_DIMENSION = 12  # up to here all states of one draw may be counted instead of drawn

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcmaes._validation import FloatArray, check_probabilities, readonly
-from dcmaes.distributions._univariate import UnivariateLaw, check_counts, maximise_likelihood
+from dcmaes.distributions._law import UnivariateLaw, check_counts, maximise_likelihood
 
 _BLOCK = 64  # below this size all blocks are convolved at once by array operations, above one pair at a time
 _SMALLEST = float(np.finfo(np.float64).tiny)

@@ -12,19 +12,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcmaes._validation import FloatArray, IntArray, check_generator, check_integer, check_number, readonly
-from dcmaes.distributions._annealing import AnnealedPopulation, anneal
-from dcmaes.distributions._elimination import Elimination, log_marginal_weights, plan_elimination
 from dcmaes.distributions._heat_bath import (
+    AnnealedPopulation,
     HeatBathRun,
     HeatBathSettings,
     MomentEstimate,
+    anneal,
     estimate_moments,
     redraw,
     run_heat_bath,
 )
 from dcmaes.distributions._lattice_law import MAX_CELLS, LatticeLaw, check_conditions, table_law
 from dcmaes.distributions._law import ExponentialLaw
-from dcmaes.distributions._quadratic import Exponent, Statistics
+from dcmaes.distributions._quadratic import (
+    Elimination,
+    Exponent,
+    Statistics,
+    log_marginal_weights,
+    plan_elimination,
+)
 from dcmaes.distributions._table import Normalised, are_states, check_points, check_size, normalise
 
 MAX_ENUMERATED = 2**20

@@ -20,9 +20,8 @@ from dcmaes._validation import (
     check_probabilities,
     readonly,
 )
-from dcmaes.distributions._law import ExponentialLaw
+from dcmaes.distributions._law import LARGEST_TRIALS, ExponentialLaw, UnivariateLaw, check_counts
 from dcmaes.distributions._table import check_size
-from dcmaes.distributions._univariate import LARGEST_TRIALS, UnivariateLaw, check_counts
 
 _MAX_STEPS = 200
 # B_2k / (2k)! for k = 1..12, the coefficients of x^(2k-1) in 1/(e^x - 1) - 1/x + 1/2; the rest is below 1e-19

@@ -143,26 +143,7 @@ def minimize(
     >>> result.x, result.fun
     ({'n': 0, 'act': 'gelu'}, 0.0)
     """
-    execution = Execution(executor, workers, batch_size, evaluation_timeout, progress)
-    optimizer = Optimizer(
-        space,
-        budget=budget,
-        seed=seed,
-        strategy=strategy,
-        direction="minimize",
-        x0=x0,
-        constraints=constraints,
-        time_limit=time_limit,
-        target=target,
-        patience=patience,
-        duplicates=duplicates,
-        on_error=on_error,
-        objectives=objectives,
-        reference=reference,
-        callbacks=callbacks,
-        store=store,
-    )
-    return optimize(optimizer, objective, execution)
+    return _optimize(direction="minimize", **locals())
 
 
 def maximize(
@@ -198,26 +179,21 @@ def maximize(
     >>> dc.maximize(sum, dc.Space.binary(4), budget=16, seed=0).fun
     4.0
     """
+    return _optimize(direction="maximize", **locals())
+
+
+def _optimize(
+    objective: Objective,
+    executor: Executor | Callable[[], Executor] | None,
+    workers: int | None,
+    batch_size: int | None,
+    evaluation_timeout: float | str | None,
+    progress: bool | None,
+    **arguments: Any,
+) -> Result:
+    """Carry out `minimize` or `maximize`: `arguments` are all that an `Optimizer` takes."""
     execution = Execution(executor, workers, batch_size, evaluation_timeout, progress)
-    optimizer = Optimizer(
-        space,
-        budget=budget,
-        seed=seed,
-        strategy=strategy,
-        direction="maximize",
-        x0=x0,
-        constraints=constraints,
-        time_limit=time_limit,
-        target=target,
-        patience=patience,
-        duplicates=duplicates,
-        on_error=on_error,
-        objectives=objectives,
-        reference=reference,
-        callbacks=callbacks,
-        store=store,
-    )
-    return optimize(optimizer, objective, execution)
+    return optimize(Optimizer(**arguments), objective, execution)
 
 
 def resume(

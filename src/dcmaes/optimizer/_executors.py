@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -23,6 +22,7 @@ from dcmaes.optimizer._measurement import (
     N_LOSSES,
     LossListener,
     Objective,
+    PoolEvaluator,
     argument_of,
     failed,
     measure_remotely,
@@ -34,7 +34,7 @@ from dcmaes.run._trial import Reading, Trial, describe
 _LOOK = 0.1
 
 
-class ExecutorEvaluator:
+class ExecutorEvaluator(PoolEvaluator):
     """Evaluate trials in the workers of an executor, of which only `submit` is used.
 
     An evaluation that the executor lost (its worker died, nothing could be sent) is submitted once more; lost
@@ -46,16 +46,10 @@ class ExecutorEvaluator:
     ----------
     executor : concurrent.futures.Executor, or callable that returns one
         A callable is called again when the executor is broken.
-    objective : callable
-        What to call with each point.
-    n_slots : int
-        How many trials to have in the executor at once.
     timeout : float or None
         How many seconds an evaluation may take.
-    on_loss : callable
-        Told of evaluations that are submitted again.
-    interrupts : Interrupts
-        What holds back Ctrl-C except while waiting.
+    objective, n_slots, on_loss, interrupts
+        As in `PoolEvaluator`.
     """
 
     def __init__(
@@ -73,53 +67,35 @@ class ExecutorEvaluator:
             raise TypeError(
                 f"executor must return an executor with a submit method, got {shown(self._executor)}"
             )
-        self._objective = objective
-        self.n_slots = n_slots
+        super().__init__(objective, n_slots, on_loss, interrupts)
         self._timeout = timeout
-        self._on_loss = on_loss
-        self._interrupts = interrupts
-        self._losses: Counter[int] = Counter()
         self._has_worked = False
         self._token = os.urandom(8).hex()
         # Others do not say when an evaluation leaves their queue, so its time counts from when it entered.
         self._says_running = isinstance(self._executor, (ThreadPoolExecutor, ProcessPoolExecutor))
-        self._waiting: deque[Trial] = deque()
         self._running: dict[Future[Reading], Trial] = {}
         self._begun: dict[Future[Reading], float] = {}
         self._hanging: list[Future[Reading]] = []
-        self._finished: list[tuple[Trial, Reading]] = []
 
-    @property
-    def n_running(self) -> int:
-        """How many trials were submitted and not collected yet."""
-        return len(self._running) + len(self._waiting) + len(self._finished)
+    def _n_begun(self) -> int:
+        return len(self._running)
 
     @property
     def n_free(self) -> int:
         """How many more trials could be evaluated at the same time."""
         self._hanging = [future for future in self._hanging if not future.done()]
-        return self.n_slots - self.n_running - len(self._hanging)
+        return super().n_free - len(self._hanging)
 
-    def submit(self, trial: Trial) -> None:
-        """Send a trial to the executor, now or when one comes back."""
-        self._waiting.append(trial)
-        self._start()
-
-    def collect(self) -> list[tuple[Trial, Reading]]:
-        """Wait for the first evaluations to end, one way or the other."""
-        while not self._finished:
-            with self._interrupts.allowed():
-                done, _ = wait(self._running, self._patience(), FIRST_COMPLETED)
-            for future in sorted(done, key=lambda future: self._running[future].id):
-                self._finished += self._receive(future)
-            self._finished += self._give_up_late()
-            self._start()
-        finished, self._finished = self._finished, []
-        return sorted(finished, key=lambda pair: pair[0].id)
+    def _ended(self) -> Iterator[tuple[Trial, Reading]]:
+        with self._interrupts.allowed():
+            done, _ = wait(self._running, self._patience(), FIRST_COMPLETED)
+        for future in sorted(done, key=lambda future: self._running[future].id):
+            yield from self._receive(future)
+        yield from self._give_up_late()
 
     def cancel(self) -> None:
         """Give up the evaluations that have not begun."""
-        self._waiting.clear()
+        super().cancel()
         self._running = {future: trial for future, trial in self._running.items() if not future.cancel()}
 
     def close(self, is_hasty: bool) -> None:
@@ -144,7 +120,7 @@ class ExecutorEvaluator:
 
     def _send(self, trial: Trial) -> Future[Reading]:
         argument = argument_of(self._objective, trial)
-        token = f"{self._token}-{trial.id}-{self._losses[trial.id]}"
+        token = f"{self._token}-{trial.id}-{self._n_losses[trial.id]}"
         return self._executor.submit(measure_remotely, self._objective, argument, token)
 
     def _receive(self, future: Future[Reading]) -> list[tuple[Trial, Reading]]:
@@ -157,8 +133,8 @@ class ExecutorEvaluator:
             return [(trial, unpack(future.result()))]
         if isinstance(error, KeyboardInterrupt):
             raise error
-        self._losses[trial.id] += 1
-        is_lost_again = self._losses[trial.id] > N_LOSSES
+        self._n_losses[trial.id] += 1
+        is_lost_again = self._n_losses[trial.id] > N_LOSSES
         if not self._has_worked and (is_lost_again or not isinstance(error, BrokenExecutor)):
             raise RuntimeError(
                 f"the executor could not carry out a single evaluation: {describe(error)}. Can the objective "
@@ -166,8 +142,7 @@ class ExecutorEvaluator:
             ) from error
         if is_lost_again:
             return [(trial, failed(f"lost by the executor, for the second time: {describe(error)}"))]
-        self._waiting.appendleft(trial)
-        self._on_loss(trial, describe(error), None)
+        self._begin_again(trial, describe(error), None)
         return []
 
     def _patience(self) -> float | None:

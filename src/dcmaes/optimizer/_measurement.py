@@ -9,8 +9,9 @@ import pickle
 import socket
 import threading
 import time
-from collections import deque
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from dcmaes.optimizer._interrupts import Interrupts
@@ -118,6 +119,78 @@ class Evaluator(Protocol):
 
     def close(self, is_hasty: bool) -> None:
         """Let go of the workers; in haste, without waiting for what they are doing."""
+
+
+class PoolEvaluator(ABC):
+    """Evaluate trials several at a time: what executors and worker processes have in common.
+
+    Parameters
+    ----------
+    objective : callable
+        What to call with each point.
+    n_slots : int
+        How many trials to evaluate at the same time.
+    on_loss : callable
+        Told of evaluations that are begun again.
+    interrupts : Interrupts
+        What holds back Ctrl-C except while waiting.
+    """
+
+    def __init__(
+        self, objective: Objective, n_slots: int, on_loss: LossListener, interrupts: Interrupts
+    ) -> None:
+        self.n_slots = n_slots
+        self._objective = objective
+        self._on_loss = on_loss
+        self._interrupts = interrupts
+        self._n_losses: Counter[int] = Counter()
+        self._waiting: deque[Trial] = deque()
+        self._finished: list[tuple[Trial, Reading]] = []
+
+    @abstractmethod
+    def _n_begun(self) -> int:
+        """Return how many evaluations are under way."""
+
+    @abstractmethod
+    def _start(self) -> None:
+        """Begin the evaluations of waiting trials for which there are free workers."""
+
+    @abstractmethod
+    def _ended(self) -> Iterator[tuple[Trial, Reading]]:
+        """Wait for evaluations that are under way, and yield those that ended, one way or the other."""
+
+    @property
+    def n_running(self) -> int:
+        """How many trials were submitted and not collected yet."""
+        return self._n_begun() + len(self._waiting) + len(self._finished)
+
+    @property
+    def n_free(self) -> int:
+        """How many more trials could be evaluated at the same time."""
+        return self.n_slots - self.n_running
+
+    def submit(self, trial: Trial) -> None:
+        """Give a trial to a worker, now or when one is free."""
+        self._waiting.append(trial)
+        self._start()
+
+    def collect(self) -> list[tuple[Trial, Reading]]:
+        """Wait for the first evaluations to end, one way or the other."""
+        while not self._finished:
+            for ended in self._ended():
+                self._finished.append(ended)
+            self._start()
+        finished, self._finished = self._finished, []
+        return sorted(finished, key=lambda pair: pair[0].id)
+
+    def cancel(self) -> None:
+        """Give up the evaluations that have not begun."""
+        self._waiting.clear()
+
+    def _begin_again(self, trial: Trial, reason: str, worker: str | None) -> None:
+        """Put a trial whose evaluation was lost in front of those that wait."""
+        self._waiting.appendleft(trial)
+        self._on_loss(trial, reason, worker)
 
 
 class InlineEvaluator:

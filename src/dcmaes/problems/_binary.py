@@ -7,8 +7,15 @@ from typing import Any
 import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray, check_integer, check_number
-from dcmaes.problems._exact import quadratic_optimum, ring_optimum, torus_optimum
-from dcmaes.problems._problem import Problem, all_points, binary_variables, pairs_of
+from dcmaes.problems._problem import (
+    Problem,
+    all_points,
+    binary_variables,
+    pairs_of,
+    quadratic_optimum,
+    ring_optimum,
+    torus_optimum,
+)
 
 # Packebusch & Mertens, "Low autocorrelation binary sequences", J. Phys. A 49 (2016) 165001, table 1.
 # fmt: off

@@ -11,7 +11,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from dcmaes.progress._standing import (
+from dcmaes.progress._display import (
     Standing,
     describe_best,
     describe_counts,

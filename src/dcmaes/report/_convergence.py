@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.report._drawing import BLUE, GREY, ORANGE, RED, add_remark, literal, new_axes, plot
-from dcmaes.report._run import Run, read_run
+from dcmaes.report._drawing import BLUE, GREY, ORANGE, RED, add_remark, axes, literal, plot
+from dcmaes.report._run import RunData, read_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,7 +108,7 @@ def plot_convergence(result: Any, *, ax: Axes | None = None) -> Axes:
     """
     run = read_run(result)
     data = convergence_data(run)
-    ax = new_axes(7.0, 4.0) if ax is None else ax
+    ax = axes(ax, 7.0, 4.0)
     ok, infeasible = data.status == "ok", data.status == "infeasible"
     ax.plot(data.evaluation[ok], data.value[ok], ".", color=BLUE, alpha=0.35, ms=5, mew=0, label="feasible")
     if infeasible.any():
@@ -142,7 +142,7 @@ def plot_convergence(result: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _axes(run: Run) -> tuple[Axis | None, Axis | None]:
+def _axes(run: RunData) -> tuple[Axis | None, Axis | None]:
     """Return what a linear and a logarithmic axis of the values show."""
     finite = run.values[(run.statuses != "failed") & np.isfinite(run.values)]
     feasible = run.values[run.statuses == "ok"]

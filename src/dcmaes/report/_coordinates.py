@@ -12,11 +12,10 @@ from dcmaes.report._drawing import (
     SEQUENTIAL,
     Tick,
     add_remark,
+    axes,
     axis_ticks,
-    new_axes,
+    draw_parallel_axes,
     plot,
-    short,
-    short_names,
 )
 from dcmaes.report._importance import ranked_variables
 from dcmaes.report._run import read_run
@@ -113,26 +112,12 @@ def plot_coordinates(result: Any, *, limit: int = 16, lines: int = 300, ax: Axes
 
     lines = check_integer("lines", lines, low=1)
     data = coordinates_data(result, limit=check_integer("limit", limit, low=1), lines=lines)
-    ax = new_axes(max(6.0, 0.9 * len(data.names)), 4.2) if ax is None else ax
+    ax = axes(ax, max(6.0, 0.9 * len(data.names)), 4.2)
     place = np.arange(len(data.names))
     colours = colormaps[SEQUENTIAL](data.quality)
     for position, colour, quality in zip(data.position, colours, data.quality, strict=True):
         ax.plot(place, position, color=colour, lw=0.6 + 1.6 * (quality > 0.99), alpha=0.25 + 0.6 * quality**3)
-    for k, ticks in enumerate(data.ticks):
-        for position, label in ticks:
-            ax.annotate(
-                short(label),
-                (k, position),
-                xytext=(3, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize="x-small",
-            )
-    ax.vlines(place, 0, 1, color="black", lw=0.8)
-    ax.set_xticks(place, short_names(data.names), rotation=30, ha="right")
-    ax.set_yticks([])
-    ax.set(ylim=(-0.04, 1.04), xlim=(-0.2, len(place) - 0.4))
-    ax.spines[:].set_visible(False)
+    draw_parallel_axes(ax, data.names, data.ticks, "black")
     left_out = [f"{data.n_left_out} less important variables"] * (data.n_left_out > 0)
     left_out += [f"{data.n_lines_left_out} points"] * (data.n_lines_left_out > 0)
     add_remark(ax, " and ".join(left_out) + " not shown" if left_out else "")

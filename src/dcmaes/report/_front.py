@@ -15,15 +15,14 @@ from dcmaes.report._drawing import (
     SEQUENTIAL,
     Tick,
     add_remark,
+    axes,
     axis_ticks,
+    draw_parallel_axes,
     literal,
-    new_axes,
     number_text,
     plot,
-    short,
-    short_names,
 )
-from dcmaes.report._run import Run, read_run
+from dcmaes.report._run import RunData, read_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -171,7 +170,7 @@ def plot_front(result: Any, *, objectives: Any = None, ax: Axes | None = None) -
     if len(chosen) != 2:
         raise ValueError(f"objectives must be two names of {', '.join(data.names)}, got {chosen}")
     first, second = (data.names.index(check_choice("objectives", name, data.names)) for name in chosen)
-    ax = new_axes(6.0, 4.5) if ax is None else ax
+    ax = axes(ax, 6.0, 4.5)
     ok = data.status == "ok"
     ax.plot(data.value[ok, first], data.value[ok, second], ".", color=GREY, alpha=0.4, ms=5, mew=0)
     order = data.front[np.argsort(data.value[data.front, first])]
@@ -200,7 +199,7 @@ def plot_growth(result: Any, *, ax: Axes | None = None) -> Axes:
     'hypervolume'
     """
     data = front_data(result)
-    ax = new_axes(7.0, 3.6) if ax is None else ax
+    ax = axes(ax, 7.0, 3.6)
     ax.step(np.arange(1, len(data.growth) + 1), data.growth, where="post", color="black", lw=1.8)
     ax.set(xlabel="evaluation", ylabel="hypervolume", ylim=(0, None))
     limits = zip(data.names, data.reference.tolist(), strict=True)
@@ -229,42 +228,29 @@ def plot_front_path(result: Any, *, limit: int = 12, ax: Axes | None = None) -> 
     from matplotlib import colormaps
 
     data = front_path_data(result, limit=check_integer("limit", limit, low=1))
-    ax = new_axes(max(6.0, 0.9 * len(data.names)), 4.2) if ax is None else ax
+    ax = axes(ax, max(6.0, 0.9 * len(data.names)), 4.2)
     place = np.arange(len(data.names))
     for position, colour in zip(data.position, colormaps[SEQUENTIAL](data.position[:, 0]), strict=True):
         ax.plot(place, position, color=colour, lw=1.2, alpha=0.8)
-    for k, ticks in enumerate(data.ticks):
-        for at, label in ticks:
-            ax.annotate(
-                short(label),
-                (k, at),
-                xytext=(3, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize="x-small",
-            )
-    ax.vlines(place, 0, 1, color=["black" if k < data.n_objectives else GREY for k in place], lw=0.8)
-    ax.set_xticks(place, short_names(data.names), rotation=30, ha="right")
-    ax.set_yticks([])
-    ax.set(ylim=(-0.04, 1.04), xlim=(-0.2, len(place) - 0.4))
-    ax.spines[:].set_visible(False)
+    colours = ["black" if k < data.n_objectives else GREY for k in place]
+    draw_parallel_axes(ax, data.names, data.ticks, colours)
     add_remark(ax, f"{data.n_left_out} variables that change less not shown" if data.n_left_out else "")
     return ax
 
 
-def _several(result: Any) -> Run:
+def _several(result: Any) -> RunData:
     run = read_run(result)
     if run.objective is None:
         raise ValueError("result must be of a run with several objectives: this one has no front")
     return run
 
 
-def _knee(run: Run) -> int:
+def _knee(run: RunData) -> int:
     knee = run.result.front.knee().id
     return next(i for i, record in enumerate(run.result.front) if record.id == knee)
 
 
-def _change(run: Run, places: IntArray) -> FloatArray:
+def _change(run: RunData, places: IntArray) -> FloatArray:
     """Return how much each variable changes over some evaluations, shape (d,)."""
     x, position = run.x[places], run.position[places]
     change = np.zeros(run.space.dimension)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray, check_integer
-from dcmaes.report._drawing import BLUE, add_remark, new_axes, plot, short_names
-from dcmaes.report._run import Run, read_run
+from dcmaes.report._drawing import BLUE, add_remark, axes, plot, short_names
+from dcmaes.report._run import RunData, read_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,7 +100,7 @@ def plot_importance(result: Any, *, limit: int = 20, ax: Axes | None = None) -> 
     limit = check_integer("limit", limit, low=1)
     data = importance_data(result)
     shown = data.order[:limit]
-    ax = new_axes(6.0, 1.2 + 0.28 * len(shown)) if ax is None else ax
+    ax = axes(ax, 6.0, 1.2 + 0.28 * len(shown))
     bars = ax.barh(np.arange(len(shown)), data.share[shown], color=BLUE)
     ax.bar_label(bars, [f"{100 * s:.1f} %" for s in data.share[shown]], padding=3, fontsize="small")
     ax.set_yticks(np.arange(len(shown)), short_names([data.names[i] for i in shown]))
@@ -111,7 +111,7 @@ def plot_importance(result: Any, *, limit: int = 20, ax: Axes | None = None) -> 
     return ax
 
 
-def ranked_variables(run: Run, sites: IntArray, limit: int) -> IntArray:
+def ranked_variables(run: RunData, sites: IntArray, limit: int) -> IntArray:
     """Return at most `limit` of the variables: all in their order, or the most important ones first.
 
     >>> import dcmaes as dc

@@ -13,13 +13,13 @@ from dcmaes.report._drawing import (
     DIVERGING,
     SEQUENTIAL,
     add_remark,
-    new_axes,
+    axes,
     number_text,
     plot,
     short_names,
     strip,
 )
-from dcmaes.report._run import Run, read_run
+from dcmaes.report._run import RunData, read_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -207,7 +207,7 @@ def plot_interaction_graph(result: Any, *, limit: int = 40, ax: Axes | None = No
     'strongest interactions'
     """
     data = graph_data(result, limit=check_integer("limit", limit, low=1))
-    ax = new_axes(6.0, 6.0) if ax is None else ax
+    ax = axes(ax, 6.0, 6.0)
     for i, j, strength in zip(data.first[::-1], data.second[::-1], data.strength[::-1], strict=True):
         ends = data.position[[i, j]]
         ax.plot(*ends.T, **_edge_style(strength), zorder=1)
@@ -238,11 +238,11 @@ def plot_interaction_graph(result: Any, *, limit: int = 40, ax: Axes | None = No
     return ax
 
 
-def _empty(run: Run, remark: str) -> Matrix:
+def _empty(run: RunData, remark: str) -> Matrix:
     return Matrix((), np.zeros((0, 0)), 1.0, False, run.space.dimension, remark)
 
 
-def _matrix(run: Run, strength: FloatArray, limit: int, *, is_signed: bool) -> Matrix:
+def _matrix(run: RunData, strength: FloatArray, limit: int, *, is_signed: bool) -> Matrix:
     together = np.abs(strength).sum(axis=1)
     strongest = np.argsort(-together, kind="stable")[:limit]
     shown = np.sort(strongest[together[strongest] > 0.0])
@@ -277,7 +277,7 @@ def _edge_style(strength: float) -> dict[str, Any]:
 
 def _plot_matrix(data: Matrix, title: str, ax: Axes | None) -> Axes:
     k = len(data.names)
-    ax = new_axes(6.0, 5.2) if ax is None else ax
+    ax = axes(ax, 6.0, 5.2)
     ax.set_title(title)
     if k == 0:
         strip(ax)

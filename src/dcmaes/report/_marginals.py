@@ -14,16 +14,16 @@ from dcmaes.report._drawing import (
     SEQUENTIAL,
     Tick,
     add_remark,
+    axes,
     axis_texts,
     axis_ticks,
     literal,
-    new_axes,
     plot,
     short,
     state_labels,
 )
 from dcmaes.report._importance import ranked_variables
-from dcmaes.report._run import Run, read_run
+from dcmaes.report._run import RunData, read_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -186,10 +186,10 @@ def plot_marginals(result: Any, *, limit: int = 24) -> Figure:
     figure, grid = plt.subplots(
         n_rows, n_columns, figsize=(4.0 * n_columns, 2.6 * n_rows), layout="constrained", squeeze=False
     )
-    axes = list(grid.flat)
-    for ax, panel in zip(axes, data.panels, strict=False):
+    places = list(grid.flat)
+    for ax, panel in zip(places, data.panels, strict=False):
         _draw(ax, data.edges, panel)
-    for ax in axes[len(data.panels) :]:
+    for ax in places[len(data.panels) :]:
         ax.remove()
     if data.n_left_out:
         figure.supxlabel(f"{data.n_left_out} less important variables not shown", fontsize="small")
@@ -213,17 +213,17 @@ def plot_marginal(result: Any, variable: str | int, *, ax: Axes | None = None) -
     'evaluation'
     """
     edges, panel = marginal_data(result, variable)
-    ax = new_axes(5.0, 3.2) if ax is None else ax
+    ax = axes(ax, 5.0, 3.2)
     _draw(ax, edges, panel)
     return ax
 
 
-def _edges(run: Run) -> IntArray:
+def _edges(run: RunData) -> IntArray:
     n_bins = min(_MOST_BINS, run.n)
     return np.linspace(0, run.n, n_bins + 1).round().astype(np.int64)
 
 
-def _panel(run: Run, edges: IntArray, site: int) -> Heat | Band:
+def _panel(run: RunData, edges: IntArray, site: int) -> Heat | Band:
     sites = run.space.sites
     has_few = sites.is_lattice[site] and sites.n_states[site] <= _FEW_STATES
     if sites.is_category[site] or has_few:
@@ -246,7 +246,7 @@ def _quantiles(position: FloatArray) -> FloatArray:
     return np.quantile(there, QUANTILES) if len(there) else np.full(len(QUANTILES), np.nan)
 
 
-def _states(run: Run, edges: IntArray, site: int) -> Heat:
+def _states(run: RunData, edges: IntArray, site: int) -> Heat:
     state = run.x[:, site].astype(np.int64)
     n_states = int(run.space.sites.n_states[site])
     is_active = run.is_active[:, site]
@@ -262,7 +262,7 @@ def _states(run: Run, edges: IntArray, site: int) -> Heat:
     return Heat(run.names[site], rows, share[shown], best, is_binary=False, n_left_out=n_states - len(shown))
 
 
-def _binaries(run: Run, edges: IntArray, binary: IntArray) -> Heat:
+def _binaries(run: RunData, edges: IntArray, binary: IntArray) -> Heat:
     shown = np.sort(ranked_variables(run, binary, _MOST_ROWS))
     one = state_labels(run.space, int(shown[0]))[1]
     x = np.where(run.is_active[:, shown], run.x[:, shown], 0.0)

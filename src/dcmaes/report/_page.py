@@ -26,9 +26,9 @@ from dcmaes.report._front import front_data, front_path_data
 from dcmaes.report._importance import importance_data
 from dcmaes.report._interactions import correlations_data, graph_data, interactions_data
 from dcmaes.report._marginals import marginals_data
-from dcmaes.report._run import Run, one_objective, read_run, reproduction
+from dcmaes.report._run import RunData, one_objective, read_run, reproduction
 from dcmaes.report._timeline import timeline_data
-from dcmaes.run._history import point_texts
+from dcmaes.run._history import STATUSES, point_texts
 
 _MOST_MARKS = 2000
 _MOST_BARS = 20
@@ -37,7 +37,6 @@ _LONGEST_OUTPUT = 20_000
 _MOST_OUTPUT = 4_000_000
 _LARGEST_EXACT = 2**53
 _SCRIPTS = ("elements.js", "charts.js", "figures.js", "front.js", "table.js", "page.js")
-_STATUSES = ("ok", "infeasible", "failed")
 
 
 def write_html(
@@ -134,7 +133,7 @@ def _filled(template: str, parts: Mapping[str, str]) -> str:
     return "".join(filled)
 
 
-def payload(run: Run, title: str, command: str | None = None) -> dict[str, Any]:
+def payload(run: RunData, title: str, command: str | None = None) -> dict[str, Any]:
     """Return everything that the page shows, as data that JSON can hold; `command` repeats the run.
 
     >>> import dcmaes as dc
@@ -176,7 +175,7 @@ def _plain(data: Any) -> Any:
     return data.item() if isinstance(data, np.generic) else _plain(vars(data))
 
 
-def _summary(run: Run) -> dict[str, Any]:
+def _summary(run: RunData) -> dict[str, Any]:
     result = run.result
     reason = result.stop_reason
     return {
@@ -184,7 +183,7 @@ def _summary(run: Run) -> dict[str, Any]:
         "value": None if run.objective is not None else result.fun,
         "objectives": _objectives(run),
         "violation": result.violation,
-        "best": _best(run),
+        "best": run.find(run.result.x),  # of several objectives, the knee
         "point": None if result.x is None else _best_point(run),
         "copy": None if result.x is None else _point_text(result.x),
         "stop_reason": None if reason is None else reason.value,
@@ -203,7 +202,7 @@ def _summary(run: Run) -> dict[str, Any]:
     }
 
 
-def _objectives(run: Run) -> dict[str, Any] | None:
+def _objectives(run: RunData) -> dict[str, Any] | None:
     """Return names, directions and values at the knee of several objectives; None if there is one."""
     several = run.result._settings.objectives
     if several is None:
@@ -217,15 +216,7 @@ def _objectives(run: Run) -> dict[str, Any] | None:
     }
 
 
-def _best(run: Run) -> int | None:
-    """Return the first evaluation of the best point; of several objectives, of the knee."""
-    if run.objective is None or run.result.x is None:
-        return run.best
-    x = run.space.encode(run.result.x)
-    return int(np.flatnonzero((run.x == x).all(axis=1))[0])
-
-
-def _best_point(run: Run) -> list[list[str]]:
+def _best_point(run: RunData) -> list[list[str]]:
     """Return name, value and range of each active variable."""
     texts = point_texts(run.space, run.result.x)
     rows = zip(run.names, texts, run.space.variables, strict=True)
@@ -241,7 +232,7 @@ def _point_text(point: Any) -> str:
         return repr(plain)
 
 
-def _charts(run: Run) -> dict[str, Any]:
+def _charts(run: RunData) -> dict[str, Any]:
     """Return the numbers of all charts; with several objectives, those of one are there for `each`."""
     if run.objective is None:
         return {**_charts_of_one(run), "marginals": _marginals(run), "timeline": timeline_data(run)}
@@ -255,7 +246,7 @@ def _charts(run: Run) -> dict[str, Any]:
     }
 
 
-def _charts_of_one(run: Run) -> dict[str, Any]:
+def _charts_of_one(run: RunData) -> dict[str, Any]:
     importance = importance_data(run)
     shown = importance.order[:_MOST_BARS]
     return {
@@ -273,7 +264,7 @@ def _charts_of_one(run: Run) -> dict[str, Any]:
     }
 
 
-def _front(run: Run) -> dict[str, Any]:
+def _front(run: RunData) -> dict[str, Any]:
     """Return the values of several objectives, thinned to what can be told apart, and all of the front."""
     data = front_data(run)
     ok = np.flatnonzero(data.status == "ok")
@@ -300,7 +291,7 @@ def _front(run: Run) -> dict[str, Any]:
     }
 
 
-def _marginals(run: Run) -> dict[str, Any]:
+def _marginals(run: RunData) -> dict[str, Any]:
     data = marginals_data(run)
     panels = [dict(vars(panel)) for panel in data.panels]
     for panel in panels:
@@ -333,7 +324,7 @@ def _thinned(data: Convergence) -> dict[str, Any]:
     }
 
 
-def _table(run: Run) -> dict[str, Any]:
+def _table(run: RunData) -> dict[str, Any]:
     """Return the columns of all evaluations; reasons and outputs only where there are some."""
     seconds = run.ends - run.starts
     columns = [_column(run, i) for i in range(run.space.dimension)]
@@ -358,12 +349,12 @@ def _table(run: Run) -> dict[str, Any]:
     }
 
 
-def _value_columns(run: Run) -> list[dict[str, Any]]:
+def _value_columns(run: RunData) -> list[dict[str, Any]]:
     values = run.result.history.values
     return [{"name": name, "number": values[:, k]} for k, name in enumerate(run.result.objectives)]
 
 
-def _column(run: Run, site: int) -> dict[str, Any]:
+def _column(run: RunData, site: int) -> dict[str, Any]:
     """Return one variable: numbers, or labels and which of them; None or no label where it is inactive."""
     variable, x, is_active = run.space.variables[site], run.x[:, site], run.is_active[:, site]
     name = run.names[site]
@@ -389,7 +380,7 @@ def _texts(texts: tuple[str | None, ...]) -> dict[str, Any] | None:
     return {"labels": labels.tolist(), "which": which}
 
 
-def _failures(run: Run) -> list[dict[str, Any]]:
+def _failures(run: RunData) -> list[dict[str, Any]]:
     """Return the failures with the same first line together, the most frequent first."""
     groups: dict[str, list[int]] = {}
     for i in np.flatnonzero(run.statuses == "failed").tolist():
@@ -400,7 +391,7 @@ def _failures(run: Run) -> list[dict[str, Any]]:
 
 
 def _codes(status: Any) -> IntArray:
-    return np.array([_STATUSES.index(s) for s in status.tolist()], dtype=np.int64)
+    return np.array([STATUSES.index(s) for s in status.tolist()], dtype=np.int64)
 
 
 def _shortened(text: str) -> str:

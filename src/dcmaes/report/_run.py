@@ -23,71 +23,99 @@ from dcmaes.store import StoredRun
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class RunData:
     """Everything that plots and the report are computed from, one entry for each of n evaluations.
 
     Attributes
     ----------
     result : Result
         What the run found.
-    space : Space
-        What was searched.
-    names : tuple of d str
-        What the variables are called in figures.
-    x : array of shape (n, d)
-        Coded points in the order in which they were told.
-    values, violations : arrays of shape (n,)
-        What the objective returned, in the user's sign (NaN where it gave nothing), and the violations.
-    statuses : array of n str
-        "ok", "infeasible" or "failed".
-    restarts : int array of shape (n,)
-        How often the search had been restarted when the point was asked for.
-    starts, ends : arrays of shape (n,)
-        When each evaluation began and ended, in seconds from the start of the run; NaN where unknown.
-    workers : tuple of n str or None
-        Where each was evaluated; None where unknown.
-    reasons, outputs : tuples of n str or None
-        Why an evaluation failed, and what it had printed.
+    values : array of shape (n,)
+        What the objective returned, in the user's sign (NaN where it gave nothing).
     sign : float
         1 if small values are good, -1 if large ones are.
     best : int or None
         The first evaluation of the best point.
+    objective : str or None
+        With several objectives, the one that `values` are of; None if there is one.
+    starts, ends : arrays of shape (n,)
+        When each evaluation began and ended, in seconds from the start of the run; NaN where unknown.
+    workers : tuple of n str or None
+        Where each was evaluated; None where unknown.
+    outputs : tuple of n str or None
+        What it had printed.
     n_pending : int
         The number of pending trials, if known.
     is_running : bool
         Whether the run is in progress; one that neither stopped nor is in progress was killed.
     settings, versions : dict
         What the run was told to do, and with what it ran, as far as these are known.
-    objective : str or None
-        With several objectives, the one that `values` are of; None if there is one.
     """
 
     result: Result
-    space: Space
-    names: tuple[str, ...]
-    x: FloatArray
-    ids: IntArray
     values: FloatArray
-    violations: FloatArray
-    statuses: NDArray[np.str_]
-    restarts: IntArray
+    sign: float
+    best: int | None
+    objective: str | None
     starts: FloatArray
     ends: FloatArray
     workers: tuple[str | None, ...]
-    reasons: tuple[str | None, ...]
     outputs: tuple[str | None, ...]
-    sign: float
-    best: int | None
     n_pending: int
     is_running: bool
     settings: dict[str, Any]
     versions: dict[str, str]
-    objective: str | None = None
 
     @property
     def n(self) -> int:
         """Number of evaluations."""
         return len(self.values)
+
+    @property
+    def space(self) -> Space:
+        """What was searched."""
+        return self.result.history._space
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What the variables are called in figures."""
+        return variable_labels(self.space)
+
+    @cached_property
+    def x(self) -> FloatArray:
+        """Coded points in the order in which they were told, shape (n, d)."""
+        return self.result.history._memory.points(0, self.n)
+
+    @cached_property
+    def ids(self) -> IntArray:
+        """Numbers of the trials, shape (n,)."""
+        return self.result.history.ids
+
+    @cached_property
+    def violations(self) -> FloatArray:
+        """The total constraint violations, shape (n,)."""
+        return self.result.history.violations
+
+    @cached_property
+    def statuses(self) -> NDArray[np.str_]:
+        """The status of each evaluation: "ok", "infeasible" or "failed", shape (n,)."""
+        return self.result.history.statuses
+
+    @cached_property
+    def restarts(self) -> IntArray:
+        """How often the search had been restarted when each point was asked for, shape (n,)."""
+        return self.result.history.restarts
+
+    @cached_property
+    def reasons(self) -> list[str | None]:
+        """Why each evaluation failed, or None."""
+        return self.result.history.reasons
+
+    def find(self, point: Any) -> int | None:
+        """Return the first evaluation of a point; None for none."""
+        if point is None:
+            return None
+        return int(np.flatnonzero((self.x == self.space.encode(point)).all(axis=1))[0])
 
     @property
     def direction(self) -> str:
@@ -133,15 +161,15 @@ class Run:
         return strength
 
 
-def read_run(source: Any, outputs: Mapping[int, str] | None = None) -> Run:
-    """Return the run behind a `Result` or a `StoredRun`, or pass a `Run` on; `outputs` by number of trial.
+def read_run(source: Any, outputs: Mapping[int, str] | None = None) -> RunData:
+    """Return the run behind a `Result` or `StoredRun`, or pass a `RunData` on; `outputs` by number of trial.
 
     >>> import dcmaes as dc
     >>> run = read_run(dc.minimize(sum, dc.Space.binary(2), budget=4, seed=1))
     >>> run.n, run.names, run.x[run.best]
     (4, ('x0', 'x1'), array([0., 0.]))
     """
-    if isinstance(source, Run):
+    if isinstance(source, RunData):
         run = source
     elif isinstance(source, Result):
         run = _of_result(source)
@@ -156,7 +184,7 @@ def read_run(source: Any, outputs: Mapping[int, str] | None = None) -> Run:
     return replace(run, outputs=tuple("\n\n".join(texts) or None for texts in joined))
 
 
-def one_objective(result: Any, name: str) -> Run:
+def one_objective(result: Any, name: str) -> RunData:
     """Return a run with several objectives as one with the objective `name`, for any plot of one.
 
     Without it plots of one objective show the first.
@@ -177,40 +205,31 @@ def one_objective(result: Any, name: str) -> Run:
     return replace(run, values=values, sign=float(signs[place]), objective=name, best=best)
 
 
-def _of_result(result: Result) -> Run:
+def _of_result(result: Result) -> RunData:
     # Result and history keep settings, space, sign and coded points to themselves: only this takes them.
-    history = result.history
-    space, sign, n = history._space, history._sign, len(history)
-    x = history._memory.points(0, n)
+    history, several = result.history, result.history._objectives
     ends = np.where(history.is_given, math.nan, history.told_at)
-    several = history._objectives
-    run = Run(
+    run = RunData(
         result=result,
-        space=space,
-        names=variable_labels(space),
-        x=x,
-        ids=history.ids,
         values=history.values if several is None else history.values[:, 0],
-        violations=history.violations,
-        statuses=history.statuses,
-        restarts=history.restarts,
+        sign=history._sign,
+        best=None,
+        objective=None if several is None else several.names[0],
         starts=ends - history.objective_times,
         ends=ends,
-        workers=(None,) * n,
-        reasons=tuple(history.reasons),
-        outputs=(None,) * n,
-        sign=sign,
-        best=_position(x, None if result.x is None else space.encode(result.x)),
+        workers=(None,) * len(history),
+        outputs=(None,) * len(history),
         n_pending=0,
         is_running=result.stop_reason is None,
         settings={**vars(result._settings), "strategy": result.strategy},
         versions={},
-        objective=None if several is None else several.names[0],
     )
-    return run if several is None else one_objective(run, several.names[0])
+    if several is not None:
+        return one_objective(run, several.names[0])
+    return replace(run, best=run.find(result.x))
 
 
-def _of_store(stored: StoredRun) -> Run:
+def _of_store(stored: StoredRun) -> RunData:
     """Add to the result of a stored run what only its store knows: workers, times, tracebacks, settings."""
     run = _of_result(stored.result())
     place = {trial: i for i, trial in enumerate(run.ids.tolist())}
@@ -247,13 +266,7 @@ def _moment(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _position(x: FloatArray, wanted: FloatArray | None) -> int | None:
-    if wanted is None:
-        return None
-    return int(np.flatnonzero((x == wanted).all(axis=1))[0])
-
-
-def reproduction(run: Run, command: str | None) -> dict[str, Any]:
+def reproduction(run: RunData, command: str | None) -> dict[str, Any]:
     """Return how to repeat the run: command (by default the call in Python), settings, versions, space."""
     import scipy
 
@@ -274,7 +287,7 @@ def reproduction(run: Run, command: str | None) -> dict[str, Any]:
     }
 
 
-def _call(run: Run) -> str:
+def _call(run: RunData) -> str:
     """Return the call that repeats the run; the objective, and what is no plain data, are left to the user.
 
     >>> import dcmaes as dc

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.report._drawing import STATUS_COLOURS, add_remark, new_axes, plot, short_names
-from dcmaes.report._run import Run, read_run
+from dcmaes.report._drawing import STATUS_COLOURS, add_remark, axes, plot, short_names
+from dcmaes.report._run import RunData, read_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,7 +98,7 @@ def plot_timeline(result: Any, *, ax: Axes | None = None) -> Axes:
     'seconds'
     """
     data = timeline_data(result)
-    ax = new_axes(7.0, 1.2 + 0.3 * max(len(data.lanes), 1)) if ax is None else ax
+    ax = axes(ax, 7.0, 1.2 + 0.3 * max(len(data.lanes), 1))
     hatches = {"ok": "", "infeasible": "//", "failed": "xx"}
     for status, colour in STATUS_COLOURS.items():
         own = data.status == status
@@ -124,7 +124,7 @@ def plot_timeline(result: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _lanes(run: Run, timed: IntArray) -> tuple[tuple[str, ...], IntArray]:
+def _lanes(run: RunData, timed: IntArray) -> tuple[tuple[str, ...], IntArray]:
     """Return the lanes and the lane of each evaluation, which are in the order of their starts."""
     workers = [run.workers[i] for i in timed]
     if timed.size and all(worker is not None for worker in workers):

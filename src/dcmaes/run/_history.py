@@ -19,7 +19,7 @@ _BLOCK = 1024
 # How much a notebook shows.
 _MOST_ROWS = 10
 _MOST_COLUMNS = 12
-_STATUSES = np.array(["ok", "infeasible", "failed"])
+STATUSES = ("ok", "infeasible", "failed")
 
 
 class Record(NamedTuple):
@@ -183,7 +183,7 @@ class History(Sequence[Record]):
     @property
     def statuses(self) -> NDArray[np.str_]:
         """The status of each evaluation: "ok", "infeasible" or "failed", shape (n,)."""
-        return readonly(_statuses(self._memory.column("violation", self._n)))
+        return readonly(statuses_of(self._memory.column("violation", self._n)))
 
     @property
     def reasons(self) -> list[str | None]:
@@ -276,7 +276,7 @@ class History(Sequence[Record]):
             point=point,
             value=value,
             violation=entry.violation,
-            status=str(_statuses(np.array(entry.violation))),
+            status=str(statuses_of(np.array(entry.violation))),
             reason=self._memory.reason(index),
             restart=entry.restart,
             objective_time=entry.seconds,
@@ -293,7 +293,11 @@ def _column(points: Any, name: Any, variable: Variable, pandas: Any) -> Any:
     return pandas.Series([point.get(name) for point in points], dtype=kind)
 
 
-def _statuses(violation: FloatArray) -> NDArray[np.str_]:
-    """Return the status that each violation stands for: 0 feasible, infinite a failure."""
-    statuses: NDArray[np.str_] = _STATUSES[(violation > 0.0).astype(np.int64) + np.isinf(violation)]
+def statuses_of(violation: FloatArray) -> NDArray[np.str_]:
+    """Return the status that each violation stands for: 0 feasible, infinite a failure.
+
+    >>> statuses_of(np.array([0.0, 0.5, np.inf])).tolist()
+    ['ok', 'infeasible', 'failed']
+    """
+    statuses: NDArray[np.str_] = np.array(STATUSES)[(violation > 0.0).astype(np.int64) + np.isinf(violation)]
     return statuses

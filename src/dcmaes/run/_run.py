@@ -16,15 +16,13 @@ from dcmaes._validation import check_list, check_number, shown
 from dcmaes.pareto import knee
 from dcmaes.run._constraints import ConstraintError, Constraints
 from dcmaes.run._noise import Noise, Repeats
-from dcmaes.run._proposals import EXCLUDED_DRAWS, OTHER_DRAWS, Candidate, Proposer
-from dcmaes.run._search import Search
-from dcmaes.run._settings import Settings
+from dcmaes.run._search import EXCLUDED_DRAWS, OTHER_DRAWS, Candidate, NewPoints, Search
+from dcmaes.run._settings import N_ALIKE, PASSING, Settings, Stop, StopReason, are_alike
 from dcmaes.run._start import read_start
-from dcmaes.run._stopping import N_ALIKE, PASSING, Stop, StopReason, are_alike
 from dcmaes.run._trial import Outstanding, Reading, Trial, freeze
 from dcmaes.space import Space
 from dcmaes.strategies import Evaluations, Memory, Rank, Strategy
-from dcmaes.strategies._rows import Evaluation
+from dcmaes.strategies._evaluations import Evaluation
 
 _WANTED_TRIALS = "a Trial that ask returned, or several of them"
 
@@ -75,12 +73,12 @@ class Run:
         self.memory.starts = self._admit(x0)
         rng = np.random.default_rng(settings.seed)
         self.search = Search(strategy, self.memory, settings.budget, rng)
-        self.proposer = self._new_proposer()
+        self.new_points = self._make_new_points()
         self._check_best()
 
-    def _new_proposer(self) -> Proposer:
+    def _make_new_points(self) -> NewPoints:
         skips_known = self.settings.duplicates == "cache"
-        return Proposer(self.space, self.search, self.memory, self.constraints, skips_known)
+        return NewPoints(self.space, self.search, self.memory, self.constraints, skips_known)
 
     @property
     def elapsed(self) -> float:
@@ -109,7 +107,7 @@ class Run:
         n_missing = n_wanted + len(again) - len(trials)
         if n_missing > 0:
             try:
-                found = self.proposer.propose(n_missing, 1 if n is None else n_missing, self._is_late)
+                found = self.new_points.find(n_missing, 1 if n is None else n_missing, self._is_late)
                 trials += [self.attach(candidate) for candidate in found]
             except ConstraintError as error:
                 self.halt(StopReason.ERROR.stop(why=str(error)), error)
@@ -135,8 +133,8 @@ class Run:
         other.memory, other.repeats = self.memory.copy(), copy.deepcopy(self.repeats)
         other.outstanding, other.queue = dict(self.outstanding), deque(self.queue)
         other.search = self.search.copy(other.memory, np.random.default_rng(seed))
-        other.proposer = other._new_proposer()
-        other.proposer.reserve = list(self.proposer.reserve)
+        other.new_points = other._make_new_points()
+        other.new_points.reserve = list(self.new_points.reserve)
         return other
 
     def match(self, trials: Trial | Sequence[Trial], values: Any, seconds: Any) -> dict[int, Reading]:
@@ -166,11 +164,10 @@ class Run:
         if not math.isnan(reading.seconds):
             self.objective_time += reading.seconds
         if not out.is_again:
-            self.search.learn(out.row, evaluation, place)
+            self.search.tell(out.row, evaluation.mean, place, n_averaged=evaluation.n_averaged)
         if reading.violation == math.inf:
             self._check_failure(trial_id, reading)
-        violation, value = evaluation.mean
-        self._check_stop(value, violation, self._margin(out.key))
+        self._check_stop(evaluation.mean, self._margin(out.key))
 
     def evaluation(
         self,
@@ -363,26 +360,25 @@ class Run:
 
     def _check_best(self) -> None:
         best = self.best()
-        violation, value = self.rank(best)
-        self._check_stop(value, violation, 0.0 if best is None else self._margin(self._key(best)))
+        self._check_stop(self.rank(best), 0.0 if best is None else self._margin(self._key(best)))
 
     def _margin(self, key: bytes) -> float:
         """Return by how much a value must be better to be so beyond doubt; NaN if that is not known yet."""
         return 0.0 if self.repeats is None else self.repeats.noise(key).error
 
-    def _check_stop(self, value: float, violation: float, margin: float = 0.0) -> None:
+    def _check_stop(self, latest: Rank, margin: float = 0.0) -> None:
         """Stop if the latest value reaches the target, or if there is nothing left to do."""
         if self.stop is not None:
             return
         sign, target = self.settings.sign, self.settings.target
-        if target is not None and violation == 0.0 and value + margin <= sign * target:
+        if target is not None and latest.violation == 0.0 and latest.value + margin <= sign * target:
             where = _place(self.n_told)
-            self.stop = StopReason.TARGET.stop(target=target, value=sign * value, where=where)
+            self.stop = StopReason.TARGET.stop(target=target, value=sign * latest.value, where=where)
         elif self._has_volume():
             where = _place(self.number(int(self.memory.front.max())))
             message = f"target hypervolume {target:g} reached with {self._volume():g} {where}"
             self.stop = Stop(StopReason.TARGET, message)
-        elif not self.outstanding and self.proposer.is_exhausted:
+        elif not self.outstanding and self.new_points.is_exhausted:
             self.stop = self._exhaustion()
         elif self.n_told >= self.settings.budget:
             self.stop = StopReason.BUDGET.stop(budget=self.settings.budget)
@@ -449,7 +445,7 @@ class Run:
 
     def _give_up(self) -> None:
         """Stop because there is no new point, or no use in one."""
-        self._check_stop(math.nan, math.inf)
+        self._check_stop(self.rank(None))
         if not self.is_over():
             n_draws = EXCLUDED_DRAWS + OTHER_DRAWS
             smallest = self.constraints.smallest_violation

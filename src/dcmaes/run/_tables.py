@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcmaes._validation import shown
-from dcmaes.run._history import book_names, column_names
+from dcmaes.run._history import STATUSES, book_names, column_names
 from dcmaes.run._objectives import Objectives
 from dcmaes.run._trial import Outcome, Reading, failure, read
 from dcmaes.space import Sites, Space, Variable
@@ -21,7 +21,6 @@ from dcmaes.space._layouts import suggestion
 
 # How pandas and spreadsheets call the column of row numbers.
 _UNNAMED = ("", "Unnamed: 0")
-_STATUSES = ("ok", "infeasible", "failed")
 
 
 class Row(NamedTuple):
@@ -140,8 +139,8 @@ def _coded(row: Row, column: str, variable: Variable) -> float:
 def _read_told(row: Row, objectives: Objectives | None) -> Reading | None:
     """Return what a row says of the value of its point; None if it is still to be evaluated."""
     status = row.cells.get("status")
-    if status not in (None, "", *_STATUSES):
-        wanted = ", ".join(map(repr, _STATUSES))
+    if status not in (None, "", *STATUSES):
+        wanted = ", ".join(map(repr, STATUSES))
         raise ValueError(f"{row.where}, column 'status': must be one of {wanted}; got {shown(status)}")
     names = ("value",) if objectives is None else objectives.names
     values, violation = [_number(row, name) for name in names], _number(row, "violation")

@@ -14,13 +14,14 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from dcmaes.run._trial import Reading
 from dcmaes.store._reader import Reader
 from dcmaes.store._schema import (
     DIGEST_MASK,
-    EvaluationRow,
     Lock,
     Loss,
     StoreError,
+    Tell,
     TrialRow,
     connect,
     create_tables,
@@ -109,20 +110,20 @@ class Journal:
                 self._put_snapshot(self._seq + 1, snapshot)
         self._seq += 1
 
-    def write_tell(self, evaluations: Sequence[EvaluationRow]) -> None:
+    def write_tell(self, tells: Sequence[Tell]) -> None:
         """Write what was told, in this order; results that were kept are told now."""
-        with self._transaction(self._is_worth_a_sync(evaluations)):
-            for row in evaluations:
-                self._delete("evaluation", "trial = ? AND seq IS NULL", row.trial)
+        with self._transaction(self._is_worth_a_sync([tell.reading for tell in tells])):
+            for tell in tells:
+                self._delete("evaluation", "trial = ? AND seq IS NULL", tell.trial)
             now = time.time()
-            rows = [(*row, now, self._seq + i) for i, row in enumerate(evaluations, start=1)]
+            rows = [(*_columns(tell), now, self._seq + i) for i, tell in enumerate(tells, start=1)]
             self._insert("evaluation", rows)
-        self._seq += len(evaluations)
+        self._seq += len(tells)
 
-    def keep(self, evaluation: EvaluationRow) -> None:
+    def keep(self, trial: int, reading: Reading) -> None:
         """Write a result that has come but is to be told later."""
-        with self._transaction(self._is_worth_a_sync([evaluation])):
-            self._insert("evaluation", [(*evaluation, time.time(), None)])
+        with self._transaction(self._is_worth_a_sync([reading])):
+            self._insert("evaluation", [(*_columns(Tell(trial, reading, math.nan)), time.time(), None)])
 
     def write_loss(self, loss: Loss) -> None:
         """Write that an evaluation was lost and is begun again."""
@@ -222,10 +223,10 @@ class Journal:
         if identity is not None:
             self._files[path] = identity
 
-    def _is_worth_a_sync(self, evaluations: Sequence[EvaluationRow]) -> bool:
+    def _is_worth_a_sync(self, readings: Sequence[Reading]) -> bool:
         """Add up what a power cut would cost, taking unsaid times for the time since the last event."""
         since = time.monotonic() - self._last_write
-        self._unsynced += sum(since if math.isnan(row.seconds) else row.seconds for row in evaluations)
+        self._unsynced += sum(since if math.isnan(one.seconds) else one.seconds for one in readings)
         return self._unsynced >= SYNCED_SECONDS
 
     def _take_lock(self) -> Lock:
@@ -273,6 +274,13 @@ def _close(connection: sqlite3.Connection, lock: Lock) -> None:
         connection.execute("PRAGMA journal_mode = DELETE")
     connection.close()
     lock.release()
+
+
+def _columns(tell: Tell) -> tuple[Any, ...]:
+    """Return what the table of evaluations has of a tell, in the order of its columns."""
+    value, violation, reason, _, traceback, seconds, worker, started_at, values = tell.reading
+    told = value if values is None else values
+    return tell.trial, told, violation, reason, traceback, seconds, tell.told_at, worker, started_at
 
 
 def _as_read(value: Any) -> Any:

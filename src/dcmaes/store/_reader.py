@@ -12,12 +12,13 @@ from heapq import merge
 from pathlib import Path
 from typing import Any
 
+from dcmaes.run._trial import Reading
 from dcmaes.store._schema import (
     Ask,
-    EvaluationRow,
     Loss,
     Sitting,
     Snapshot,
+    Tell,
     TrialRow,
     connect,
     is_held,
@@ -93,24 +94,24 @@ class Reader:
             coalesce((SELECT max(seq) FROM evaluation), 0))"""
         return int(next(iter(self._query(query)))[0])
 
-    def events(self, after: int = 0) -> Iterator[Ask | EvaluationRow]:
+    def events(self, after: int = 0) -> Iterator[Ask | Tell]:
         """Yield asks and tells in the order in which they happened, those after event `after`."""
         asks = self._query("SELECT seq, n, first_trial, n_trials FROM ask WHERE seq > ? ORDER BY seq", after)
         query = f"SELECT seq, {_EVALUATION} FROM evaluation WHERE seq > ? ORDER BY seq"
         for row in merge(asks, self._query(query, after), key=lambda row: int(row[0])):
-            yield Ask(*row[1:]) if len(row) == 4 else _evaluation(row[1:])
+            yield Ask(*row[1:]) if len(row) == 4 else _tell(row[1:])
 
-    def told(self, until: float = math.inf) -> Iterator[tuple[TrialRow, EvaluationRow]]:
+    def told(self, until: float = math.inf) -> Iterator[tuple[TrialRow, Tell]]:
         """Yield what was told, in that order, up to event `until`, each with its trial."""
         query = f"""SELECT {_TRIAL}, {_EVALUATION} FROM evaluation
             JOIN trial ON trial.id = evaluation.trial WHERE seq <= ? ORDER BY seq"""
         for row in self._query(query, until):
-            yield TrialRow(*row[:5]), _evaluation(row[5:])
+            yield TrialRow(*row[:5]), _tell(row[5:])
 
-    def evaluations(self) -> Iterator[EvaluationRow]:
+    def tells(self) -> Iterator[Tell]:
         """Yield what was told, in that order."""
         query = f"SELECT {_EVALUATION} FROM evaluation WHERE seq IS NOT NULL ORDER BY seq"
-        return map(_evaluation, self._query(query))
+        return map(_tell, self._query(query))
 
     def last_write(self) -> float:
         """Return when something was last written, in seconds since 1970."""
@@ -119,10 +120,10 @@ class Reader:
             coalesce((SELECT written_at FROM evaluation ORDER BY seq DESC LIMIT 1), 0))"""
         return float(next(iter(self._query(query)))[0])
 
-    def kept(self) -> dict[int, EvaluationRow]:
+    def kept(self) -> dict[int, Reading]:
         """Return results that have come but were not told yet, by trial."""
         rows = self._query(f"SELECT {_EVALUATION} FROM evaluation WHERE seq IS NULL ORDER BY trial")
-        return {row[0]: _evaluation(row) for row in rows}
+        return {row[0]: _tell(row).reading for row in rows}
 
     def trials(self, first: int, n: int) -> list[TrialRow]:
         """Return `n` trials from number `first` on."""
@@ -149,19 +150,21 @@ class Reader:
             raise store_error(self.path, error, "read") from error
 
 
-def _evaluation(row: Any) -> EvaluationRow:
-    trial, value, violation, reason, traceback, seconds, told_at, worker, started_at = row
-    return EvaluationRow(
-        trial,
-        tuple(map(_number, json.loads(value))) if isinstance(value, str) else _number(value),
-        violation,
-        reason,
-        traceback,
-        _number(seconds),
-        _number(told_at),
-        worker,
-        _number(started_at),
+def _tell(row: Any) -> Tell:
+    """Return a row of the table of evaluations; with several objectives its value is a JSON list of all."""
+    trial, told, violation, reason, traceback, seconds, told_at, worker, started_at = row
+    has_several = isinstance(told, str)
+    reading = Reading(
+        value=math.nan if has_several else _number(told),
+        violation=violation,
+        reason=reason,
+        traceback=traceback,
+        seconds=_number(seconds),
+        worker=worker,
+        started_at=_number(started_at),
+        values=tuple(map(_number, json.loads(told))) if has_several else None,
     )
+    return Tell(trial, reading, _number(told_at))
 
 
 def _number(value: float | None) -> float:

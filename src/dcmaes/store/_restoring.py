@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import math
+import io
+import json
 import platform
 import warnings
 from collections import deque
@@ -12,20 +13,22 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcmaes._validation import ArgumentError
 from dcmaes.run._constraints import Constraints
 from dcmaes.run._objectives import Objectives
-from dcmaes.run._proposals import Candidate
 from dcmaes.run._run import Run
-from dcmaes.run._settings import Settings
-from dcmaes.run._stopping import PASSING, Stop, StopReason
-from dcmaes.run._trial import Outcome, Outstanding, Reading, Trial, failure, freeze
+from dcmaes.run._search import Candidate
+from dcmaes.run._settings import PASSING, Settings, Stop, StopReason
+from dcmaes.run._trial import Outcome, Outstanding, Trial, failure, freeze
 from dcmaes.space import Space
-from dcmaes.store._codec import dumps, loads
 from dcmaes.store._reader import Reader
-from dcmaes.store._schema import Ask, EvaluationRow, Snapshot, TrialRow, translated_errors
+from dcmaes.store._schema import Ask, Snapshot, Tell, TrialRow, translated_errors
 from dcmaes.strategies import Strategy, make_strategy
+
+_ARRAY = "__array__"
+_METADATA = "metadata"
 
 
 def arguments_of(
@@ -119,8 +122,8 @@ def restore(run: Run, reader: Reader, snapshot: Snapshot | None, *, is_exact: bo
     run.settings = replace(settings, time_limit=None, on_error="continue")
     is_same = is_exact
     for event in reader.events(after):
-        if isinstance(event, EvaluationRow):
-            run.record(event.trial, reading_of(event), event.told_at)
+        if isinstance(event, Tell):
+            run.record(*event)
             run.time_before = event.told_at
             continue
         rows = reader.trials(event.first_trial, event.n_trials)
@@ -143,7 +146,7 @@ def take_snapshot(run: Run) -> bytes:
         "out": [[out.trial.id, out.restart, out.is_again] for out in run.outstanding.values()],
         "out_x": run.memory.pending,
         "search": run.search.to_dict(),
-        "reserve": run.proposer.reserve,
+        "reserve": run.new_points.reserve,
         "queue": run.memory.codec.coded(candidate.row for candidate in run.queue),
         "next_id": run.next_id,
         "n_told": run.n_told,
@@ -153,15 +156,6 @@ def take_snapshot(run: Run) -> bytes:
         "stop": None if run.stop is None else [run.stop.reason.name, run.stop.message],
     }
     return dumps(state)
-
-
-def reading_of(row: EvaluationRow) -> Reading:
-    """Return what came of a trial."""
-    _, value, violation, reason, traceback, seconds, _, worker, started_at = row
-    told = (violation, reason, None, traceback, seconds, worker, started_at)
-    if isinstance(value, tuple):
-        return Reading(math.nan, *told, values=value)
-    return Reading(value, *told)
 
 
 def versions() -> dict[str, str]:
@@ -175,10 +169,10 @@ def versions() -> dict[str, str]:
 
 def _read_memory(run: Run, reader: Reader, until: int) -> None:
     """Add what was told, up to event `until`."""
-    for trial, row in reader.told(until):
-        key, reading = run.memory.codec.key(trial.point), reading_of(row)
-        told = (trial.restart, row.told_at, bool(trial.is_again))
-        run.remember(trial.point, key, run.evaluation(row.trial, key, reading, *told), reading)
+    for trial, (trial_id, reading, told_at) in reader.told(until):
+        key = run.memory.codec.key(trial.point)
+        told = (trial.restart, told_at, bool(trial.is_again))
+        run.remember(trial.point, key, run.evaluation(trial_id, key, reading, *told), reading)
 
 
 def _apply_snapshot(run: Run, data: dict[str, Any]) -> None:
@@ -186,7 +180,7 @@ def _apply_snapshot(run: Run, data: dict[str, Any]) -> None:
     run.settings = Settings(**data["settings"], objectives=run.settings.objectives)
     run.constraints.smallest_violation = data["smallest_violation"]
     run.search.restore(data["search"])
-    run.proposer.reserve = data["reserve"]
+    run.new_points.reserve = data["reserve"]
     run.next_id, run.n_told, run.n_again = data["next_id"], data["n_told"], data["n_again"]
     run.objective_time, run.time_before = data["objective_time"], data["elapsed"]
     run.queue = deque(_candidates(run, data["queue"]))
@@ -300,3 +294,51 @@ def _choose_strategy(path: str, saved: dict[str, Any], given: Strategy[Any] | No
             f"strategy differs from the one saved in {path}, which is {name!r} with {options}"
         )
     return strategy
+
+
+def dumps(data: Mapping[str, Any]) -> bytes:
+    """Return nested data as bytes: keys are strings; leaves are numbers, strings, None and arrays."""
+    arrays: dict[str, NDArray[Any]] = {}
+    packed = _pack(data, arrays)
+    arrays[_METADATA] = np.frombuffer(json.dumps(packed).encode(), np.uint8)
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+def loads(data: bytes) -> dict[str, Any]:
+    """Return what `dumps` was given, or raise ValueError.
+
+    >>> loads(dumps({"mean": np.arange(2)}))
+    {'mean': array([0, 1])}
+    """
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            unpacked: dict[str, Any] = _unpack(json.loads(arrays[_METADATA].tobytes()), arrays)
+    except Exception as error:  # damaged archives raise anything
+        raise ValueError(f"not readable: {error}") from error
+    return unpacked
+
+
+def _pack(data: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    if isinstance(data, np.ndarray):
+        if data.dtype.hasobject:
+            raise TypeError(f"an array of Python objects cannot be saved, got {data!r}")
+        name = f"array_{len(arrays)}"
+        arrays[name] = data
+        return {_ARRAY: name}
+    if isinstance(data, Mapping):
+        return {key: _pack(item, arrays) for key, item in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_pack(item, arrays) for item in data]
+    return data.item() if isinstance(data, np.generic) else data
+
+
+def _unpack(data: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
+    if isinstance(data, dict):
+        if data.keys() == {_ARRAY}:
+            return arrays[data[_ARRAY]]
+        return {key: _unpack(item, arrays) for key, item in data.items()}
+    if isinstance(data, list):
+        return [_unpack(item, arrays) for item in data]
+    return data

@@ -22,17 +22,18 @@ from dcmaes.run._trial import Outstanding, Reading, Trial
 from dcmaes.space import Space
 from dcmaes.store._journal import Journal
 from dcmaes.store._reader import Reader
-from dcmaes.store._restoring import reading_of, restore, take_snapshot, versions
+from dcmaes.store._restoring import restore, take_snapshot, versions
 from dcmaes.store._schema import (
-    EvaluationRow,
     Loss,
     StoreError,
+    Tell,
     TrialRow,
     is_held,
     sync_folder,
     translated_errors,
 )
 from dcmaes.strategies import Strategy, is_registered
+from dcmaes.strategies._evaluations import Evaluation
 
 # The optimizer's own work since the last snapshot, in seconds and in times of what a snapshot costs: going on
 # from a store takes about as long as the one, and snapshots take at most one part in the other of the time.
@@ -102,15 +103,15 @@ class RunStore:
 
     def write_tell(self, told: Mapping[int, Reading], told_at: float) -> None:
         """Write what is about to be recorded of trials, by their ids."""
-        self.journal.write_tell([_evaluation_row(*item, told_at) for item in told.items()])
+        self.journal.write_tell([Tell(*item, told_at) for item in told.items()])
 
     def keep(self, trial_id: int, reading: Reading) -> None:
         """Write a result that is to be told later."""
-        self.journal.keep(_evaluation_row(trial_id, reading, math.nan))
+        self.journal.keep(trial_id, reading)
 
     def kept(self) -> dict[int, Reading]:
         """Return the results that were kept and never told, by number of the trial."""
-        return {number: reading_of(row) for number, row in self.journal.reader.kept().items()}
+        return self.journal.reader.kept()
 
     def write_loss(self, trial: Trial, reason: str, worker: str | None) -> None:
         """Write that an evaluation came to nothing and is made again."""
@@ -179,14 +180,7 @@ def _write_whole(journal: Journal, run: Run) -> None:
         trials = [TrialRow(one.id, memory.row(i), one.restart, now, int(one.is_again)) for i, one in told]
         trials += [_trial_row(out, now) for out in run.outstanding.values()]
         journal.write_ask(None, sorted(trials))
-        rows = [
-            EvaluationRow(
-                *(one.id, _value(run, i), one.violation, memory.reason(i), None),
-                *(one.seconds, one.told_at),
-            )
-            for i, one in told
-        ]
-        journal.write_tell(rows)
+        journal.write_tell([Tell(one.id, _reading(run, i, one), one.told_at) for i, one in told])
     journal.write_snapshot(take_snapshot(run))
 
 
@@ -197,12 +191,15 @@ def _write_end(journal: Journal, run: Run, optimizer_time: float, is_whole: bool
     journal.end(reason, run.message(violation), optimizer_time)
 
 
-def _value(run: Run, place: int) -> float | tuple[float, ...]:
-    """Return the value of an evaluation in the user's sign, or those of several objectives."""
-    if run.settings.objectives is None:
-        return run.settings.sign * run.memory.evaluation(place).value
-    values = run.memory.values_at(np.array([place]))[0]
-    return tuple((run.settings.objectives.signs * values).tolist())
+def _reading(run: Run, place: int, one: Evaluation) -> Reading:
+    """Return what the memory has of a reading, in the user's sign."""
+    objectives, reason = run.settings.objectives, run.memory.reason(place)
+    value = run.settings.sign * one.value
+    reading = Reading(value, one.violation, reason, seconds=one.seconds)
+    if objectives is None:
+        return reading
+    values = objectives.signs * run.memory.values_at(np.array([place]))[0]
+    return reading._replace(values=tuple(values.tolist()))
 
 
 def _trial_row(out: Outstanding, now: float) -> TrialRow:
@@ -244,12 +241,6 @@ def _strategy_to_dict(strategy: Strategy[Any]) -> dict[str, Any]:
     """Return name and options of a strategy; no options if it is an object that only the user can make."""
     options = dict(strategy.options()) if is_registered(strategy) else None
     return {"name": strategy.name, "options": options}
-
-
-def _evaluation_row(trial_id: int, reading: Reading, told_at: float) -> EvaluationRow:
-    value, violation, reason, _, traceback, seconds, worker, started_at, values = reading
-    told = value if values is None else values
-    return EvaluationRow(trial_id, told, violation, reason, traceback, seconds, told_at, worker, started_at)
 
 
 def _compare(reader: Reader, run: Run) -> None:

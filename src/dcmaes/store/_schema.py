@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sqlite3
 import struct
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dcmaes._validation import ArgumentError
+from dcmaes.run._trial import Reading
 
 # "dcma" in ASCII: says in the header of the database whose it is.
 APPLICATION_ID = 0x64636D61
@@ -73,36 +73,12 @@ class TrialRow(NamedTuple):
     is_again: int
 
 
-class EvaluationRow(NamedTuple):
-    """The result of one trial, in the user's sign.
-
-    Attributes
-    ----------
-    trial : int
-        Number of the trial.
-    value, violation : float
-        NaN and infinite for a failure; with several objectives, `value` is a tuple of all of them.
-    reason, traceback : str or None
-        Why it failed, in one line and in full.
-    seconds : float
-        How long the objective took; NaN if not known.
-    told_at : float
-        Seconds from the start of the run to the tell; NaN before the tell.
-    worker : str or None
-        Who evaluated it.
-    started_at : float
-        When the evaluation began, in seconds since 1970; NaN if not known.
-    """
+class Tell(NamedTuple):
+    """A trial that was told: what came of it, and when, in seconds from the start of the run."""
 
     trial: int
-    value: float | tuple[float, ...]
-    violation: float
-    reason: str | None = None
-    traceback: str | None = None
-    seconds: float = math.nan
-    told_at: float = math.nan
-    worker: str | None = None
-    started_at: float = math.nan
+    reading: Reading
+    told_at: float
 
 
 class Loss(NamedTuple):

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dcmaes._validation import ArgumentError
-from dcmaes.run._history import History
+from dcmaes.run._history import History, statuses_of
 from dcmaes.run._result import Result, result_of
 from dcmaes.run._run import Run
-from dcmaes.run._stopping import StopReason
+from dcmaes.run._settings import StopReason
 from dcmaes.space import Space
 from dcmaes.store._reader import Reader
 from dcmaes.store._restoring import rebuild
-from dcmaes.store._schema import EvaluationRow, Sitting, translated_errors
+from dcmaes.store._schema import Sitting, Tell, translated_errors
 from dcmaes.strategies import Strategy
 
 
@@ -96,9 +97,9 @@ class StoredRun:
             Pending(out.trial.id, out.trial.point, row.asked_at)
             for out, row in zip(self._run.outstanding.values(), reader.pending(), strict=True)
         )
-        told = list(reader.evaluations())
-        self.timeline = tuple(_span(row) for row in told if row.worker is not None)
-        self.failures = tuple(self._failures(told))
+        tells = list(reader.tells())
+        self.timeline = tuple(_span(tell) for tell in tells if tell.reading.worker is not None)
+        self.failures = tuple(self._failures(tells))
         self.losses = tuple(reader.losses())
         self.started = self.settings["created"]
         self.updated = reader.last_write()
@@ -136,11 +137,12 @@ class StoredRun:
             result = result_of(self._run, self._optimizer_time)
             return replace(result, stop_reason=self.stop_reason, message=self.message)
 
-    def _failures(self, told: list[EvaluationRow]) -> Iterator[Failure]:
-        n_given = len(self.history) - len(told)
-        for i, row in enumerate(told, start=n_given):
-            if row.reason is not None:
-                yield Failure(row.trial, self.history[i].point, row.reason, row.traceback, row.worker)
+    def _failures(self, tells: list[Tell]) -> Iterator[Failure]:
+        n_given = len(self.history) - len(tells)
+        for i, (trial_id, reading, _) in enumerate(tells, start=n_given):
+            if reading.reason is not None:
+                point, worker = self.history[i].point, reading.worker
+                yield Failure(trial_id, point, reading.reason, reading.traceback, worker)
 
     @property
     def _stopped(self) -> Sitting | None:
@@ -192,6 +194,6 @@ def _settings(reader: Reader, last: Sitting) -> dict[str, Any]:
     return {**last.limits, **{key: identity[key] for key in kept}, **several, "versions": last.versions}
 
 
-def _span(row: EvaluationRow) -> Span:
-    status = "ok" if row.violation <= 0.0 else "infeasible" if row.violation < math.inf else "failed"
-    return Span(row.trial, str(row.worker), row.started_at, row.started_at + row.seconds, status)
+def _span(tell: Tell) -> Span:
+    started, status = tell.reading.started_at, str(statuses_of(np.array(tell.reading.violation)))
+    return Span(tell.trial, str(tell.reading.worker), started, started + tell.reading.seconds, status)

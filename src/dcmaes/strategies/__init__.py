@@ -6,8 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from dcmaes.strategies._evaluations import Evaluations, Rank
 from dcmaes.strategies._memory import Memory
-from dcmaes.strategies._protocol import Explaining, Modelling, Multiobjective, Strategy, Summary
-from dcmaes.strategies._registry import is_registered, make_strategy, strategy_class, strategy_names
+from dcmaes.strategies._protocol import (
+    Explaining,
+    Modelling,
+    Multiobjective,
+    Strategy,
+    Summary,
+    is_registered,
+    make_strategy,
+    strategy_class,
+    strategy_names,
+)
 
 if TYPE_CHECKING:
     from dcmaes.strategies.auto import Auto

@@ -1,14 +1,38 @@
-"""Evaluations as strategies see them: coded points with value and violation, and the order among them."""
+"""Evaluations: one as the memory keeps it, many as strategies see them, and the order among them."""
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
+from dcmaes.space import Sites
+
+# Of this many bytes two different rows share a digest with a chance below 1e-26 in 10^6 rows.
+_KEY_SIZE = 16
+_PACK = struct.Struct("<qddidd??ddiq")
+RECORD = np.dtype(
+    [
+        ("id", "<i8"),
+        ("value", "<f8"),
+        ("violation", "<f8"),
+        ("restart", "<i4"),
+        ("seconds", "<f8"),
+        ("told_at", "<f8"),
+        ("is_given", "?"),
+        ("is_again", "?"),
+        ("mean_violation", "<f8"),
+        ("mean_value", "<f8"),
+        ("count", "<i4"),
+        ("previous", "<i8"),
+    ]
+)
 
 
 class Rank(NamedTuple):
@@ -120,3 +144,113 @@ class Evaluations:
         0
         """
         return Evaluations(*(np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS))
+
+
+class Evaluation(NamedTuple):
+    """One evaluation as the memory keeps it.
+
+    Attributes
+    ----------
+    id : int
+        Number of the trial.
+    value, violation : float
+        What the objective gave, the value to be minimized; NaN and infinite for a failure.
+    restart : int
+        How often the search had been restarted when the point was asked for.
+    seconds, told_at : float
+        How long it took, NaN if not known, and when it was told, in seconds from the start of the run.
+    is_given : bool
+        Whether it came with the starting points and cost nothing.
+    is_again : bool
+        Whether a known point was evaluated again to make sure of its value.
+    mean : Rank
+        Mean violation and value of all evaluations of the point so far, if repeats are averaged; otherwise
+        those of this one.
+    n_averaged : int
+        How many evaluations that mean is of.
+    """
+
+    id: int
+    value: float
+    violation: float
+    restart: int
+    seconds: float
+    told_at: float
+    is_given: bool
+    is_again: bool
+    mean: Rank
+    n_averaged: int
+
+    def packed(self, previous: int) -> bytes:
+        """Return the evaluation as one record, with the place of the one before of the same point, or -1."""
+        *plain, mean, n_averaged = self
+        return _PACK.pack(*plain, *mean, n_averaged, previous)
+
+    @classmethod
+    def unpacked(cls, records: bytearray, place: int) -> Evaluation:
+        """Return the evaluation at a place in records that follow each other."""
+        *plain, violation, value, n_averaged, _ = _PACK.unpack_from(records, place * _PACK.size)
+        return cls._make([*plain, Rank(violation, value), n_averaged])
+
+
+class RowCodec:
+    """The exact map between coded points and rows of bytes, in the smallest number type that holds them.
+
+    Inactive sites are at rest in a row, so that one point has one row.
+
+    >>> codec = RowCodec(Sites([0, 0], [2, 5], [False] * 2, [False] * 2, [0, 0], [1, 4]))
+    >>> rows = codec.rows(np.array([[1.0, 4.0], [-0.0, 2.0]]))
+    >>> rows
+    [b'\\x01\\x04', b'\\x00\\x02']
+    >>> codec.coded(rows)
+    array([[1., 4.],
+           [0., 2.]])
+    """
+
+    def __init__(self, sites: Sites) -> None:
+        self._sites = sites
+        self.dimension = sites.dimension
+        self.dtype = _smallest_type(sites)
+        self.row_size = self.dtype.itemsize * self.dimension
+
+    def rows(self, x: FloatArray) -> list[bytes]:
+        """Return one row for each coded point of `x`, shape (n, d); zero has one sign only."""
+        buffer = (self._sites.canonical(x) + 0.0).astype(self.dtype).tobytes()
+        size = self.row_size
+        return [buffer[i : i + size] for i in range(0, len(buffer), size)]
+
+    def coded(self, rows: Iterable[bytes]) -> FloatArray:
+        """Return the coded points of rows, shape (n, d)."""
+        return self.split(b"".join(rows)).astype(np.float64)
+
+    def split(self, buffer: bytes | bytearray | memoryview) -> NDArray[np.generic]:
+        """Return rows that follow each other in memory as a view of shape (n, d), in their own type."""
+        view: NDArray[np.generic] = np.frombuffer(buffer, dtype=self.dtype).reshape(-1, self.dimension)
+        return view
+
+    def key(self, row: bytes) -> bytes:
+        """Return at most 16 bytes that stand for the row: the row itself, or its digest."""
+        return row if self.row_size <= _KEY_SIZE else blake2b(row, digest_size=_KEY_SIZE).digest()
+
+
+def _smallest_type(sites: Sites) -> np.dtype[np.generic]:
+    if sites.is_continuous.any():
+        return np.dtype(np.float64)
+    highest = int(sites.n_states.max()) - 1
+    for kind in (np.uint8, np.uint16, np.uint32):
+        if highest <= np.iinfo(kind).max:
+            return np.dtype(kind)
+    return np.dtype(np.int64)
+
+
+def gathered(buffer: bytearray, size: int, places: IntArray) -> bytes:
+    """Return items of a size from a buffer, copied by runs of places that follow each other.
+
+    A view of the buffer would keep it from growing, also in another thread.
+    """
+    if len(places) == 0:
+        return b""
+    starts = np.flatnonzero(np.diff(places, prepend=places[0] - 2) != 1)
+    first = places[starts] * size
+    last = (places[np.append(starts[1:], len(places)) - 1] + 1) * size
+    return b"".join(buffer[a:b] for a, b in zip(first.tolist(), last.tolist(), strict=True))

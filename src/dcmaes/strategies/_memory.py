@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.pareto import hypervolume
 from dcmaes.space import Sites
-from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
-from dcmaes.strategies._rows import RECORD, Evaluation, RowCodec, gathered
+from dcmaes.strategies._evaluations import RECORD, WORST, Evaluation, Evaluations, Rank, RowCodec, gathered
 from dcmaes.strategies._several import Several
 
 # Points excluded by constraints whose coordinates are kept: the last ones that a strategy drew.
@@ -94,7 +93,7 @@ class Memory:
         self._n_out: dict[bytes, int] = {}
         self._draws: list[_Excluded] = []
         self._n_draws = 0
-        self._best_rank: tuple[float, float] = WORST
+        self._best_rank = WORST
         self._squares, self._degrees = 0.0, 0
         self._leaders: tuple[int, IntArray] = (0, np.zeros(0, dtype=np.int64))
         self._recalled: tuple[tuple[int, int, int], Evaluations] | None = None
@@ -127,8 +126,8 @@ class Memory:
         self._n += 1
         if reason is not None:
             self._reasons[place] = reason
-        rank = (evaluation.violation, evaluation.value)
-        if rank[0] == math.inf:
+        rank = Rank(evaluation.violation, evaluation.value)
+        if rank.violation == math.inf:
             self.n_failures += not evaluation.is_given
         elif self.best is None or rank < self._best_rank:
             self.best, self._best_rank = place, rank

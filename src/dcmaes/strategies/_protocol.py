@@ -1,15 +1,16 @@
-"""What a search strategy is: a frozen state and pure functions that start, sample and update it."""
+"""What a search strategy is: a frozen state and pure functions of it; and which strategies there are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcmaes._validation import FloatArray
+from dcmaes._validation import FloatArray, check_choice, shown
 from dcmaes.space import Sites
 from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies._memory import Memory
@@ -18,6 +19,16 @@ if TYPE_CHECKING:
     from dcmaes.distributions import LatticeGaussian
 
 State = TypeVar("State")
+# Module and class of each strategy; modules are imported when their strategy is first used.
+_CLASSES = {
+    "auto": ("dcmaes.strategies.auto", "Auto"),
+    "cma": ("dcmaes.strategies.cma", "Cma"),
+    "front": ("dcmaes.strategies.front", "FrontSearch"),
+    "ising": ("dcmaes.strategies.ising", "IsingSearch"),
+    "mixing": ("dcmaes.strategies.mixing", "Mixing"),
+    "paper": ("dcmaes.strategies.paper", "Paper"),
+    "random": ("dcmaes.strategies.random", "RandomSearch"),
+}
 
 
 @dataclass(frozen=True)
@@ -158,3 +169,53 @@ class Proposer(Strategy[State], Protocol[State]):
 
     def join(self, state: State, memory: Memory) -> State:
         """Return the state at the beginning of a turn, after others have evaluated points."""
+
+
+def strategy_names() -> tuple[str, ...]:
+    """Return the names of the strategies that come with the library.
+
+    >>> "random" in strategy_names()
+    True
+    """
+    return tuple(_CLASSES)
+
+
+def make_strategy(strategy: str | Strategy[Any], options: Mapping[str, Any] | None = None) -> Strategy[Any]:
+    """Return the strategy of that name, built with `options`, or the object if it follows the protocol.
+
+    >>> make_strategy("random", {"population_size": 5})
+    RandomSearch(population_size=5)
+    """
+    if not isinstance(strategy, str):
+        methods = (name for name in vars(Strategy) if not name.startswith("_"))
+        missing = [method for method in methods if not hasattr(strategy, method)]
+        if missing or isinstance(strategy, type):
+            detail = (
+                "a class; make an object of it" if isinstance(strategy, type) else f"no {missing[0]!r} in it"
+            )
+            wanted = "a name or an object that obeys the strategy protocol"
+            raise TypeError(f"strategy must be {wanted}, got {shown(strategy)} ({detail})")
+        return strategy
+    check_choice("strategy", strategy, tuple(_CLASSES))
+    made: Strategy[Any] = strategy_class(strategy)(**(options or {}))
+    return made
+
+
+def is_registered(strategy: Strategy[Any]) -> bool:
+    """Tell whether `make_strategy(strategy.name, strategy.options())` gives an equal strategy.
+
+    >>> is_registered(make_strategy("random"))
+    True
+    """
+    return strategy.name in _CLASSES and type(strategy) is strategy_class(strategy.name)
+
+
+def strategy_class(name: str) -> type[Any]:
+    """Return the class of the strategy of that name.
+
+    >>> strategy_class("random").__name__
+    'RandomSearch'
+    """
+    module, class_name = _CLASSES[name]
+    found: type[Any] = getattr(import_module(module), class_name)
+    return found

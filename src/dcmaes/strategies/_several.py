@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.strategies._rows import gathered
+from dcmaes.strategies._evaluations import gathered
 
 
 class Several:

@@ -10,8 +10,8 @@ from scipy.special import ndtri
 
 from dcmaes._validation import FloatArray
 from dcmaes.strategies._protocol import Summary
-from dcmaes.strategies.cma._layout import Layout
 from dcmaes.strategies.cma._marginals import (
+    Layout,
     Marginals,
     choice_residuals,
     draw_choices,
@@ -286,8 +286,8 @@ def even_normals(n_points: int, n_latents: int, rng: np.random.Generator) -> Flo
     by_latent = np.ascontiguousarray(z.T)
     order = by_latent.argsort(axis=1)
     # One number in each stratum, kept off 0 and 1 where the normal quantile is infinite.
-    level = np.maximum((np.arange(n_points) + jitter) / n_points, 1e-300)
-    np.put_along_axis(by_latent, order, ndtri(np.minimum(level, 1 - 2**-53)), axis=1)
+    quantile = np.maximum((np.arange(n_points) + jitter) / n_points, 1e-300)
+    np.put_along_axis(by_latent, order, ndtri(np.minimum(quantile, 1 - 2**-53)), axis=1)
     return by_latent.T
 
 

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
-from dcmaes.strategies.cma._constants import Constants, Rates, constants
 from dcmaes.strategies.cma._distribution import Copula, Distribution, Residuals, factorize, measure, normalize
-from dcmaes.strategies.cma._layout import Layout
-from dcmaes.strategies.cma._marginals import LARGEST_RESIDUAL, Marginals
-from dcmaes.strategies.cma._state import Path, Paths
+from dcmaes.strategies.cma._marginals import LARGEST_RESIDUAL, Layout, Marginals
+from dcmaes.strategies.cma._state import Constants, Path, Paths, Rates, constants
 
 # A population should be new points for this part at least; the floor under the variances adapts at this rate.
 FRESH_SHARE = 0.3
@@ -41,10 +39,10 @@ def advance(
     paths = _advance_paths(paths, residuals, k, share)
     scale = _advance_scale(distribution, paths.scale, residuals, k, share)
     step_size = _advance_step_size(marginals, paths.step, k, share)
-    is_due = copula is not None and generation % k.factorization_interval == 0
+    is_factorized = copula is not None and generation % k.factorization_interval == 0
     if copula is not None:
         copula = _advance_copula(copula, layout, paths.correlation, residuals, k.correlation, share)
-        if is_due:
+        if is_factorized:
             copula, scale, paths = _with_unit_diagonal(copula, scale, paths)
     if share is not None:
         # The common step size is not that of sites that were away: (K24)
@@ -59,7 +57,7 @@ def advance(
         mutation=mutation,
         floor=_advance_floor(marginals.floor, fresh, layout.n_sites, len(x)),
     )
-    if copula is not None and is_due:
+    if copula is not None and is_factorized:
         copula = factorize(copula.correlation, moved.numeric.fidelity)
     return Distribution(moved, copula), paths
 

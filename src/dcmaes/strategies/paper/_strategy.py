@@ -15,8 +15,7 @@ from dcmaes.strategies._codec import decode, encode
 from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies._protocol import Summary
-from dcmaes.strategies.paper._constants import default_population_size
-from dcmaes.strategies.paper._law_update import (
+from dcmaes.strategies.paper._likelihood import (
     LawState,
     advance_law,
     law_convergence,
@@ -25,9 +24,14 @@ from dcmaes.strategies.paper._law_update import (
     start_law,
     summarise_law,
 )
-from dcmaes.strategies.paper._state import PaperState
-from dcmaes.strategies.paper._steps import LARGEST_SUM
-from dcmaes.strategies.paper._update import advance
+from dcmaes.strategies.paper._printed import (
+    LARGEST_SUM,
+    PaperState,
+    advance,
+    between_sites,
+    default_population_size,
+    summarise,
+)
 
 
 class Paper:
@@ -186,35 +190,24 @@ class Paper:
         """Return the present search distribution as drawn; only probabilities include wrapping."""
         if isinstance(state, LawState):
             return summarise_law(state)
-        sites, free, steps = state.sites, state.free, state.steps
-        d = sites.dimension
-        mean, deviation = np.zeros(d), np.zeros(d)
-        mean[free] = state.mean
+        steps = state.steps
         fraction = (state.mean - steps.mean) % 1.0
-        drawn = np.sqrt(steps.variance + fraction * (1 - fraction))
-        deviation[free] = drawn
-        u = sites.coordinate(mean)
-        deviation *= sites.spacing(u)
-        probabilities = [np.ones(1) for _ in range(d)]
-        for i, m, v in zip(free, state.mean, steps.variance, strict=True):
-            probabilities[i] = _probabilities(int(sites.n_states[i]), float(m), float(v))
-        correlation = np.eye(d)
-        correlation[np.ix_(free, free)] = _correlation(steps.delivered, drawn)
-        return Summary(u, deviation, tuple(probabilities), correlation, float(np.sqrt((deviation**2).mean())))
+        deviation = np.sqrt(steps.variance + fraction * (1 - fraction))
+        laws = zip(state.trials.tolist(), state.mean.tolist(), steps.variance.tolist(), strict=True)
+        probabilities = [_probabilities(*law) for law in laws]
+        return summarise(
+            state, state.mean, deviation, probabilities, _correlation(steps.delivered, deviation)
+        )
 
     def interactions(self, state: PaperState | LawState, memory: Memory) -> FloatArray:
         """Return absolute partial correlations, the entries of the inverse of C scaled, shape (d, d)."""
         if isinstance(state, LawState):
             return law_interactions(state)
-        strength = np.zeros((state.sites.dimension, state.sites.dimension))
-        if state.free.size:
-            # A little of the identity keeps directions that were never explored from dominating the inverse.
-            precision = np.linalg.inv(state.steps.correlation + 1e-6 * np.eye(state.free.size))
-            scale = np.sqrt(np.abs(precision.diagonal()))
-            partial = np.abs(precision) / np.outer(scale, scale)
-            strength[np.ix_(state.free, state.free)] = (partial + partial.T) / 2
-        np.fill_diagonal(strength, 0.0)
-        return strength
+        # A little of the identity keeps directions that were never explored from dominating the inverse.
+        precision = np.linalg.inv(state.steps.correlation + 1e-6 * np.eye(state.free.size))
+        scale = np.sqrt(np.abs(precision.diagonal()))
+        partial = np.abs(precision) / np.outer(scale, scale)
+        return between_sites(state, (partial + partial.T) / 2, diagonal=0.0)
 
     def law(self, state: PaperState | LawState, memory: Memory) -> LatticeGaussian | None:
         """Return the search distribution with update="likelihood"; the printed one keeps no law."""
@@ -240,9 +233,8 @@ def _correlation(covariance: FloatArray, deviation: FloatArray) -> FloatArray:
     return result
 
 
-def _probabilities(n_states: int, mean: float, variance: float) -> FloatArray:
+def _probabilities(trials: int, mean: float, variance: float) -> FloatArray:
     """Return the probability of each state, or nothing where there are too many states to list."""
-    trials = n_states - 1
     if trials > LARGEST_SUM:
         return np.empty(0)
-    return CenteredBinomial(trials, min(variance, trials / 4), center=mean, wrap=n_states).probabilities
+    return CenteredBinomial(trials, min(variance, trials / 4), center=mean, wrap=trials + 1).probabilities

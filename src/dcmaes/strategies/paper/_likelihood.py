@@ -7,13 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
-from dcmaes._validation import FloatArray, IntArray
+from dcmaes._validation import FloatArray
 from dcmaes.distributions import LatticeGaussian
+from dcmaes.distributions._heat_bath import resample
 from dcmaes.space import Sites
 from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies._protocol import Summary
-from dcmaes.strategies.paper._constants import constants
+from dcmaes.strategies.paper._printed import Generations, between_sites, constants, summarise
 
 N_CHAINS = 256
 MOST_STATES = 1024  # of a variable
@@ -29,43 +30,23 @@ CONVERGED_SHARE = 0.5  # of the chains on one point
 
 
 @dataclass(frozen=True, eq=False)
-class LawState:
-    """State of `paper` with update="likelihood". Its k variables are the sites with more than one state.
+class LawState(Generations):
+    """State of `paper` with update="likelihood".
 
     Attributes
     ----------
-    sites : Sites
-        All d sites.
-    population_size : int
-        Points in a generation.
     linear, quadratic : arrays of shapes (k,) and (k, k)
         The parameters of the law.
     chains : array of shape (k, N_CHAINS)
         Draws of the law, which give its moments and start the next draws.
-    seed, generation : int
-        Of the generators that move the chains; generations so far.
-    waiting : Evaluations
-        Results that wait for a full population.
+    seed : int
+        Of the generators that move the chains.
     """
 
-    sites: Sites
-    population_size: int
     linear: FloatArray
     quadratic: FloatArray
     chains: FloatArray
     seed: int
-    generation: int
-    waiting: Evaluations
-
-    @cached_property
-    def free(self) -> IntArray:
-        """Indices of the sites with more than one state, shape (k,)."""
-        return np.flatnonzero(self.sites.n_states > 1)
-
-    @property
-    def trials(self) -> IntArray:
-        """Largest state of each variable, shape (k,)."""
-        return self.sites.n_states[self.free] - 1
 
     @cached_property
     def law(self) -> LatticeGaussian:
@@ -109,8 +90,16 @@ def start_law(
     if k:
         chains = LatticeGaussian(trials, linear, quadratic).sample(N_CHAINS, rng).T.astype(np.float64)
     seed = int(rng.integers(2**31))
-    waiting = Evaluations.empty(sites.dimension)
-    return LawState(sites, population_size, linear, quadratic, chains, seed, 0, waiting)
+    return LawState(
+        sites=sites,
+        population_size=population_size,
+        generation=0,
+        waiting=Evaluations.empty(sites.dimension),
+        linear=linear,
+        quadratic=quadratic,
+        chains=chains,
+        seed=seed,
+    )
 
 
 def sample_law(state: LawState, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
@@ -182,8 +171,7 @@ def _move(state: LawState, linear: FloatArray, quadratic: FloatArray) -> LawStat
     rng = np.random.default_rng([state.seed, state.generation])
     gain = np.asarray(moved.log_weight(state.chains.T)) - np.asarray(state.law.log_weight(state.chains.T))
     weights = np.exp(gain - gain.max())
-    levels = (rng.random() + np.arange(N_CHAINS)) / N_CHAINS
-    chosen = np.minimum(np.searchsorted(np.cumsum(weights / weights.sum()), levels), N_CHAINS - 1)
+    chosen = resample(weights / weights.sum(), rng)
     return replace(
         state,
         linear=moved.linear.copy(),
@@ -206,27 +194,16 @@ def law_convergence(state: LawState) -> str | None:
 
 def summarise_law(state: LawState) -> Summary:
     """Return the present search distribution, as its chains show it."""
-    sites, free, d = state.sites, state.free, state.sites.dimension
-    mean, deviation = np.zeros(d), np.zeros(d)
-    mean[free] = state.mean
-    spread = state.chains.std(axis=1)
-    deviation[free] = spread
-    u = sites.coordinate(mean)
-    deviation *= sites.spacing(u)
-    probabilities = [np.ones(1) for _ in range(d)]
-    for i, row in zip(free, state.chains.astype(np.int64), strict=True):
-        n = int(sites.n_states[i])
-        probabilities[i] = np.bincount(row, minlength=n) / N_CHAINS if n <= N_CHAINS else np.empty(0)
-    correlation = np.eye(d)
+    probabilities = [
+        np.bincount(row, minlength=n + 1) / N_CHAINS if n < N_CHAINS else np.empty(0)
+        for row, n in zip(state.chains.astype(np.int64), state.trials.tolist(), strict=True)
+    ]
     scale = np.sqrt(state.covariance.diagonal())
-    correlation[np.ix_(free, free)] = state.covariance / np.outer(scale, scale)
-    return Summary(u, deviation, tuple(probabilities), correlation, float(np.sqrt((deviation**2).mean())))
+    correlation = state.covariance / np.outer(scale, scale)
+    return summarise(state, state.mean, state.chains.std(axis=1), probabilities, correlation)
 
 
 def law_interactions(state: LawState) -> FloatArray:
     """Return the absolute couplings of the law, for variables scaled to variance 1, shape (d, d)."""
-    strength = np.zeros((state.sites.dimension, state.sites.dimension))
     scale = np.sqrt(state.covariance.diagonal())
-    strength[np.ix_(state.free, state.free)] = np.abs(state.quadratic) * np.outer(scale, scale)
-    np.fill_diagonal(strength, 0.0)
-    return strength
+    return between_sites(state, np.abs(state.quadratic) * np.outer(scale, scale), diagonal=0.0)
