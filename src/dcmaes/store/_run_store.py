@@ -201,7 +201,7 @@ def _value(run: Run, place: int) -> float | tuple[float, ...]:
     """Return the value of an evaluation in the user's sign, or those of several objectives."""
     if run.settings.objectives is None:
         return run.settings.sign * run.memory.evaluation(place).value
-    values = run.memory.values_at(np.array([place]))[0]
+    values = run.memory.told_values_at(np.array([place]))[0]
     return tuple((run.settings.objectives.signs * values).tolist())
 
 
