@@ -299,7 +299,6 @@ def test_a_history_with_other_objectives_is_refused():
         ({"reference": {"cost": 1}}, "reference must have the keys cost, gain"),
         ({"target": 3.0}, "pass reference="),
         ({"strategy": "cma"}, "'cma' searches for one"),
-        ({"duplicates": "reevaluate"}, "averages the values of one objective"),
     ],
 )
 def test_what_makes_no_sense_is_refused_at_once(arguments, message):
