@@ -316,9 +316,7 @@ def test_warm_starts_from_different_studies_in_one_list_of_trials_are_refused():
 @pytest.mark.parametrize("strategy", ["cma", "ising", "mixing", "paper"])
 def test_strategies_for_one_objective_are_refused_before_anything_is_evaluated(strategy):
     study = new_study(strategy=strategy)
-    with pytest.raises(
-        ValueError, match=f"strategy must be 'auto', 'front' or 'random'.*has 2; '{strategy}'"
-    ):
+    with pytest.raises(ValueError, match=f"strategy must be 'auto', .*'{strategy}' searches for one"):
         study.optimize(cost_and_gain, n_trials=1)
     assert params(study) == [{}]
 

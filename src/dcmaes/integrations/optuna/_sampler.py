@@ -25,7 +25,8 @@ from dcmaes.integrations.optuna._trials import CONSTRAINTS_KEY, finished, is_max
 from dcmaes.integrations.optuna._warm_start import first_points, read_warm_start
 from dcmaes.optimizer import Optimizer
 from dcmaes.run._objectives import Objectives, read_objectives
-from dcmaes.strategies import Multiobjective, Strategy, make_strategy
+from dcmaes.strategies import Strategy, make_strategy
+from dcmaes.strategies._registry import strategy_for
 
 # Studies for which what was learned is kept.
 _N_KEPT = 8
@@ -266,12 +267,7 @@ class DcmaesSampler(BaseSampler):
         """Return the directions of several objectives, None if there is one; raise if none can be sought."""
         directions = tuple("maximize" if is_high else "minimize" for is_high in is_maximized(study))
         if len(directions) > 1 and directions not in self._several:
-            made = make_strategy("front" if self._strategy == "auto" else self._strategy)
-            if not isinstance(made, Multiobjective):
-                raise ValueError(
-                    f"strategy must be 'auto', 'front' or 'random' in a study of several objectives, and "
-                    f"this one has {len(directions)}; {made.name!r} searches for one"
-                )
+            strategy_for(self._strategy, len(directions))
             # Here and not by the optimizer, of which there are many: a warning of too many comes once.
             named = {f"f{i}": direction for i, direction in enumerate(directions)}
             self._several[directions] = read_objectives(named, None, "minimize")
