@@ -8,10 +8,10 @@ from typing import Any, overload
 
 import numpy as np
 
-from dcmaes._html import html_table, value_text
+from dcmaes._html import html_table
 from dcmaes._validation import FloatArray, IntArray, readonly, shown
 from dcmaes.pareto import best_by_weights, hypervolume, is_nondominated, knee
-from dcmaes.run._history import History, Record, column_names
+from dcmaes.run._history import History, Record, column_names, point_texts
 from dcmaes.run._objectives import read_reference
 from dcmaes.strategies._several import Several
 
@@ -82,7 +82,7 @@ class Front(Sequence[Record]):
         columns = column_names(space, self._history._objectives)[:_MOST_COLUMNS]
         header = ["id", *self.names, *columns, *["…"][: space.dimension - len(columns)]]
         rows = [
-            [record.id, *values, *(value_text(record.point[name]) for name in space.names[: len(columns)])]
+            [record.id, *values, *point_texts(space, record.point)[: len(columns)]]
             for record, values in zip(self[:_MOST_ROWS], self.values.tolist(), strict=False)
         ]
         shown_rows = [[*row, "…"][: len(header)] for row in rows]
