@@ -88,7 +88,7 @@ def test_a_function_returns_a_dict(folder):
         ),
         ("budget = 30", 'budget = 30\ndirection = "minimize"', "direction is for one objective"),
         ("budget = 30", 'budget = 30\nvalue = "last-number"', "value is for one objective"),
-        ("cost = { value = { regex = 'cost=(\\d+)' } }\n", "", "at least 2"),
+        ("cost = { value = { regex = 'cost=(\\d+)' } }\n", "", "at least 2 objectives; for one, .* got 1"),
         ("cost = { value = { regex = 'cost=(\\d+)' } }", 'cost = "minimize"', "say where its value is"),
         ("cost = {", "value = {", "'value' is a column of the history"),
         ("'cost=(\\d+)' }", "'cost=(\\d+)' }, unit = 3", "'unit' is not a key here"),

@@ -98,6 +98,14 @@ def test_failed_and_infeasible_repeats():
     assert (result.x.tolist(), result.violation, result.success) == ([1], 1.0, False)
 
 
+def test_a_front_of_one_point_and_a_mean_of_zero_are_written_so():
+    result = run(lambda x: (1.0, 0.0), space=dc.Space.binary(2), budget=12, patience=9)
+    assert repr(result.front) == "<Front of 1 point: cost, gain>"
+    assert repr(result.fun) == "(1.0, 0.0)"
+    assert "not grown since 1 point was on the front" in result.message
+    assert "front: 1 point\n" in repr(result)
+
+
 def test_a_point_that_only_failed_has_no_means():
     opt = told([1, 1], [RuntimeError("no"), RuntimeError("no")])
     result = opt.result()
@@ -133,10 +141,11 @@ def test_the_front_of_means_is_that_of_enumeration(told, m, has_reference):
         several.append(values[:m], is_feasible, mean.tolist(), first, previous)
         assert before.front.tolist() == kept.front.tolist() == front_before
         feasible = [rows for rows in points.values() if all(row[2] == 0 for row in rows)]
-        feasible.sort(key=lambda rows: rows[-1][0])
+        # Of points with the same means, the one that was first evaluated before the others.
+        feasible.sort(key=lambda rows: rows[0][0])
         means = np.array([np.mean([row[1] for row in rows], axis=0) for rows in feasible]).reshape(-1, m)
         on_front = [rows for rows, is_on in zip(feasible, is_nondominated(means), strict=True) if is_on]
-        assert several.front.tolist() == [rows[-1][0] for rows in on_front]
+        assert several.front.tolist() == sorted(rows[-1][0] for rows in on_front)
         counted = [
             rows[0][0]
             for rows in on_front

@@ -195,6 +195,9 @@ def _read_objectives(table: Table) -> tuple[dict[str, str] | None, dict[str, flo
     if not isinstance(data, dict):
         example = 'loss = { value = { regex = "loss=(.*)" }, direction = "minimize" }'
         raise table.error(f"objectives must be a table [objectives] such as {example}", "objectives")
+    if len(data) < 2:
+        wanted = "at least 2 objectives; for one, leave the table out and use value and direction"
+        raise table.error(f"[objectives] must have {wanted}, got {len(data)}", "objectives")
     directions, reference = {}, {}
     for name, entry in data.items():
         key = ("objectives", name)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dcmaes._html import points_text
 from dcmaes._validation import check_callables, check_duration, check_integer, check_path, shown
 from dcmaes.optimizer._interrupts import interrupted_afterwards
 from dcmaes.optimizer._logging import RunLog
@@ -381,7 +382,7 @@ class Optimizer:
             run, best = self._run, self.best
             told = f"{run.n_told} of {self.budget} evaluations told, {len(self.pending)} out"
             if run.settings.objectives is not None:
-                found = f"{len(run.memory.front)} points on the front"
+                found = f"{points_text(len(run.memory.front))} on the front"
             else:
                 found = "nothing found yet" if best is None else f"best value {best.value:.6g}"
             over = "" if run.stop is None else f"; over: {run.stop.message}"

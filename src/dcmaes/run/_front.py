@@ -8,7 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from dcmaes._html import html_table
+from dcmaes._html import html_table, points_text
 from dcmaes._validation import FloatArray, IntArray, readonly, shown
 from dcmaes.pareto import best_by_weights, hypervolume, is_nondominated, knee
 from dcmaes.run._history import History, Record, column_names, point_texts
@@ -75,7 +75,7 @@ class Front(Sequence[Record]):
         return self._history._memory.is_averaged
 
     def __repr__(self) -> str:
-        return f"<Front of {len(self)} points: {', '.join(self.names)}>"
+        return f"<Front of {points_text(len(self))}: {', '.join(self.names)}>"
 
     def _repr_html_(self) -> str:
         space = self._history._space
@@ -86,7 +86,7 @@ class Front(Sequence[Record]):
             for record, values in zip(self[:_MOST_ROWS], self.values.tolist(), strict=False)
         ]
         shown_rows = [[*row, "…"][: len(header)] for row in rows]
-        return html_table(f"Front of {len(self)} points", header, shown_rows)
+        return html_table(f"Front of {points_text(len(self))}", header, shown_rows)
 
     @property
     def places(self) -> IntArray:

@@ -260,12 +260,18 @@ class History(Sequence[Record]):
     def _counting(self) -> IntArray:
         """Return the places of what counts for the front of several objectives: the feasible evaluations.
 
-        If repeats are averaged, the last one of each point whose mean violation is 0.
+        If repeats are averaged, the last one of each point whose mean violation is 0, in the order in which
+        the points were first evaluated.
         """
         if not self._memory.is_averaged:
             return np.flatnonzero(self.statuses == "ok")
-        latest = np.setdiff1d(np.arange(self._n), self._memory.column("previous", self._n))
-        counting: IntArray = latest[self._memory.column("mean_violation", self._n)[latest] == 0.0]
+        previous = self._memory.column("previous", self._n)
+        first = np.arange(self._n)
+        for place in np.flatnonzero(previous >= 0).tolist():
+            first[place] = first[previous[place]]
+        latest = np.setdiff1d(np.arange(self._n), previous)
+        latest = latest[self._memory.column("mean_violation", self._n)[latest] == 0.0]
+        counting: IntArray = latest[np.argsort(first[latest])]
         return counting
 
     def _means(self, places: IntArray) -> FloatArray:
@@ -276,7 +282,7 @@ class History(Sequence[Record]):
         if self._objectives is None:
             return self.values[places, None]
         means: FloatArray = self._objectives.signs * self._memory.values_at(places)
-        return means
+        return means + 0.0 if self._memory.is_averaged else means  # no negative zero of a mean
 
     def _feasible(self, n_most: int, objective: int = 0) -> tuple[FloatArray, FloatArray]:
         """Return coded points, shape (k, d), and values to be minimized, (k,), of the last feasible ones."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dcmaes._html import html_table
+from dcmaes._html import html_table, points_text
 from dcmaes._threads import single_thread
 from dcmaes._validation import FloatArray, IntArray, check_choice
 from dcmaes.run._distribution import Distribution
@@ -275,7 +275,7 @@ class Result:
             found = [("fun", f"{self.fun:.10g}{violation}"), ("x", f"{self.x!r}")]
         else:
             values = several.describe(np.array(self.fun)) if self.x is not None else "none"
-            found = [("front", f"{len(self.front)} points"), ("knee", f"{values}{violation}")]
+            found = [("front", points_text(len(self.front))), ("knee", f"{values}{violation}")]
             found.append(("x", f"{self.x!r}"))
         return [
             *found,

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dcmaes._html import points_text
 from dcmaes._validation import IntArray, check_list, check_number, shown
 from dcmaes.pareto import hypervolume, knee
 from dcmaes.run._constraints import ConstraintError, Constraints
@@ -470,7 +471,8 @@ class Run:
         if self.settings.objectives is not None and grown_at is not None:
             n, place = len(self.memory.front), _place(self.number(grown_at))
             volume = "" if self.memory.reference is None else f" of {self._volume():g}"
-            found = f"the hypervolume{volume} has not grown since {n} points were on the front, {place}"
+            were = f"{points_text(n)} {'was' if n == 1 else 'were'} on the front"
+            found = f"the hypervolume{volume} has not grown since {were}, {place}"
             found = found if n else f"nothing closer to feasible than {place}"
         elif best is not None:
             violation, value = self.rank(best)

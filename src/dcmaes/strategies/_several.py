@@ -76,7 +76,7 @@ class Several:
         self._first.pop(previous, None)
         if is_feasible:
             self._first[place] = place if first < 0 else first
-        if (self.front == previous).any():
+        if previous >= 0:
             self._renew(self.front[self.front != previous])
         elif is_feasible:
             self._add(place)
@@ -122,16 +122,21 @@ class Several:
             self._grown_at = place
 
     def _renew(self, rest: IntArray) -> None:
-        """Find the front anew after the mean of one of its points has changed; `rest` are the others."""
+        """Find the front anew after the mean of a point has changed; `rest` are others that were on it.
+
+        Of points with the same means the one evaluated first is on the front, however often it is repeated.
+        """
         places = np.fromiter(self._first, np.int64, len(self._first))
         values, others = self.at(places), self.at(rest)
         # Only what none of the others dominates can be new on the front.
         is_free = np.ones(len(places), dtype=bool)
         for start in range(0, len(places), _BLOCK):
             some = values[start : start + _BLOCK, None, :]
-            is_free[start : start + _BLOCK] = ~np.any((others <= some).all(axis=2), axis=1)
-        candidates = np.union1d(rest, places[is_free])
-        self.front = candidates[is_nondominated(self.at(candidates))]
+            is_behind = (others <= some).all(axis=2) & (others < some).any(axis=2)
+            is_free[start : start + _BLOCK] = ~np.any(is_behind, axis=1)
+        candidates = places[is_free]
+        candidates = candidates[np.argsort([self._first[place] for place in candidates.tolist()])]
+        self.front = np.sort(candidates[is_nondominated(self.at(candidates))])
 
     def _of_interest(self, places: IntArray) -> IntArray:
         """Return the places of values that are better than the reference in all objectives."""
