@@ -22,6 +22,15 @@ def value_text(value: Any) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
+def points_text(n: int) -> str:
+    """Write a number of points.
+
+    >>> points_text(0), points_text(1), points_text(2)
+    ('0 points', '1 point', '2 points')
+    """
+    return f"{n} point{'' if n == 1 else 's'}"
+
+
 def html_table(caption: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Return a table in HTML: texts as they are, other values in one short line each.
 

@@ -47,3 +47,36 @@ def test_every_space(strategy, name, n_objectives, tmp_path):
     assert all(pair.strength > 0 for pair in result.interactions("f1"))
     found = result.history.values[result.history.statuses == "ok"]
     assert len(result.front) == int(is_nondominated(found).sum())
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("name", SPACES)
+def test_every_space_with_noise(strategy, name, tmp_path):
+    space = SPACES[name]
+    sites = space.sites
+
+    def values(trial):
+        u = sites.coordinate(space.encode(trial.point))
+        noise = np.random.default_rng(trial.id).normal(size=2)
+        return dc.Outcome((u.sum() + noise[0], ((u - 1) ** 2).sum() + noise[1]), u[-1] - 0.9)
+
+    opt = dc.Optimizer(
+        space, budget=60, seed=3, objectives=2, strategy=strategy, duplicates="reevaluate", reference=(9, 9)
+    )
+    for _ in range(12):
+        trials = opt.ask(4)
+        opt.tell(trials, [values(trial) for trial in trials])
+    opt.save(tmp_path / "run.db")
+    again = dc.Optimizer.load(tmp_path / "run.db", space=space)
+    np.testing.assert_array_equal(
+        *(space.encode_many([trial.point for trial in one.ask(4)]) for one in (opt, again))
+    )
+    result = opt.result()
+    assert result.nfev == 48  # known points may come again, so that no space is exhausted
+    groups = {}
+    for x, record in zip(space.encode_many(result.history.points), result.history, strict=True):
+        groups.setdefault(x.tobytes(), []).append((*record.value, record.violation))
+    means = np.array([np.mean(told, axis=0) for told in groups.values()])
+    feasible = means[means[:, 2] == 0, :2]
+    front = feasible[is_nondominated(feasible)]
+    np.testing.assert_allclose(result.front.values, front[np.lexsort(front.T[::-1])])

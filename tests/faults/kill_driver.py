@@ -33,26 +33,35 @@ SPACE = dc.Space(
         "k": dc.Integer(0, 9, when={"c": "b"}),
     }
 )
-BUDGETS = {"serial": 600, "rounds": 400, "async": 300, "front": 250}
+BUDGETS = {"serial": 600, "rounds": 400, "async": 300, "front": 250, "noisy": 250}
 SECONDS = 0.002
 # How many interrupts of which kind, and how long after each other in seconds; no interrupt is SIGKILL.
 WAYS = {"killed": [], "interrupted": [0.0], "twice": [0.0, 0.004], "at_once": [0.0, 0.0]}
 
 
 class Objective:
-    """A function of the point alone, which notes each evaluation that it finishes."""
+    """A function of the point alone, which notes each evaluation that it finishes.
+
+    In the mode "noisy" a function of the trial: another one of the same point has other values.
+    """
+
+    takes_trial = True
 
     def __init__(self, folder: Path, mode: str) -> None:
         self.log = folder / "finished.txt"
         self.mode = mode
 
-    def __call__(self, point):
+    def __call__(self, trial):
         time.sleep(SECONDS)
+        point = dict(trial.point)
         value = (point["n"] - 7) ** 2 + abs(point["m"]) + 10 * (point["c"] != "b") + point.get("k", 0)
         with open(self.log, "a") as file:
             file.write(f"{json.dumps(point)}\n")
         if point["n"] % 11 == 0:
             raise ValueError("eleven")
+        if self.mode == "noisy":
+            noise = np.random.default_rng(trial.id).normal(size=2).tolist()
+            return value + 9 * noise[0], abs(point["n"] + point["m"]) + noise[1]
         return (value, abs(point["n"] + point["m"])) if self.mode == "front" else value
 
 
@@ -62,8 +71,9 @@ def run(folder: Path, mode: str, store: Path | None) -> dc.Result:
     rounds = {"batch_size": 5} if mode == "rounds" else {}
     known = 400.0
     strategy = {"strategy": "cma"}
-    if mode == "front":
+    if mode in ("front", "noisy"):
         known, strategy = (400.0, 33.0), {"objectives": ["loss", "size"]}
+        strategy |= {"duplicates": "reevaluate"} if mode == "noisy" else {}
     return dc.minimize(
         Objective(folder, mode),
         SPACE,
@@ -85,6 +95,9 @@ def describe(result: dc.Result) -> dict:
         "values": [repr(value) for value in result.history.values.tolist()],
         "reasons": result.history.reasons,
         "x": result.x,
+        "fun": repr(result.fun),
+        "noise": repr(result.noise),
+        "front": [(record.id, repr(record.value)) for record in result.front],
         "message": result.message,
         "mean": [repr(mean) for mean in result.distribution.means.values()],
     }

@@ -12,10 +12,10 @@ import pytest
 DRIVER = Path(__file__).with_name("kill_driver.py")
 N_ENDS = 50
 # In how many evaluations a sitting may be when it is ended.
-N_RUNNING = {"serial": 1, "rounds": 2, "async": 2, "front": 1}
+N_RUNNING = {"serial": 1, "rounds": 2, "async": 2, "front": 1, "noisy": 1}
 
 
-@pytest.fixture(scope="module", params=["serial", "rounds", "async", "front"])
+@pytest.fixture(scope="module", params=["serial", "rounds", "async", "front", "noisy"])
 def summary(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     command = [sys.executable, str(DRIVER), str(folder), "--mode", request.param, "--ends", str(N_ENDS)]

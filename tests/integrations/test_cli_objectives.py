@@ -88,24 +88,44 @@ def test_a_function_returns_a_dict(folder):
         ),
         ("budget = 30", 'budget = 30\ndirection = "minimize"', "direction is for one objective"),
         ("budget = 30", 'budget = 30\nvalue = "last-number"', "value is for one objective"),
-        ("cost = { value = { regex = 'cost=(\\d+)' } }\n", "", "at least 2"),
+        ("cost = { value = { regex = 'cost=(\\d+)' } }\n", "", "at least 2 objectives; for one, .* got 1"),
         ("cost = { value = { regex = 'cost=(\\d+)' } }", 'cost = "minimize"', "say where its value is"),
         ("cost = {", "value = {", "'value' is a column of the history"),
         ("'cost=(\\d+)' }", "'cost=(\\d+)' }, unit = 3", "'unit' is not a key here"),
         ("'cost=(\\d+)' }", "'cost=(\\d+)' }, reference = 9", "reference must be there for all"),
         ("'cost=(\\d+)'", "'cost=('", "is no regular expression"),
-        ("[objectives]", 'strategy = "cma"\n[objectives]', None),
+        ("[objectives]", 'strategy = "cma"\n[objectives]', "toml:5: .*'cma' searches for one"),
+        ("[objectives]", "target = 3\n[objectives]", "toml:5: target is a hypervolume .* there is none"),
     ],
 )
 def test_mistakes_name_their_key(before, after, message):
     assert SPEC.count(before) == 1
-    text = SPEC.replace(before, after)
-    if message is None:
-        Path("tune.toml").write_text(text)
-        assert "'cma' searches for one" in run("minimize", "tune.toml", "-q", code=2).output
-    else:
-        with pytest.raises(SpecError, match=message):
-            parse_spec(text, Path("tune.toml"))
+    with pytest.raises(SpecError, match=message):
+        parse_spec(SPEC.replace(before, after), Path("tune.toml"))
+
+
+def test_a_strategy_for_one_objective_is_refused_as_an_option():
+    assert "'cma' searches for one" in run("minimize", "tune.toml", "-q", "--strategy", "cma", code=2).output
+
+
+def test_noisy_values_are_averaged():
+    text = SPEC.replace(
+        'echo "cost=$1',
+        'n=$(cat count 2>/dev/null || echo 0); echo $((n + 1)) > count; echo "cost=$(( $1 + n % 3 ))',
+    )
+    Path("tune.toml").write_text(text.replace("budget = 30", 'budget = 60\nduplicates = "reevaluate"'))
+    front = json.loads(run("minimize", "tune.toml", "-q", "--json").stdout)["front"]
+    rows = list(csv.DictReader(io.StringIO(run("export", "tune.db", "--csv", "-").stdout)))
+    n_repeated = 0
+    for entry in front:
+        told = [
+            float(row["cost"])
+            for row in rows
+            if (int(row["n"]), row["flag"] == "True") == (entry["point"]["n"], entry["point"]["flag"])
+        ]
+        assert entry["value"]["cost"] == pytest.approx(sum(told) / len(told))
+        n_repeated += len(set(told)) > 1
+    assert n_repeated > 0
 
 
 def test_target_and_reference():

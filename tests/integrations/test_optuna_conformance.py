@@ -6,8 +6,8 @@ optuna = pytest.importorskip("optuna", reason="needs the extra optuna")
 
 from optuna.testing.pytest_samplers import (  # noqa: E402
     BasicSamplerTestCase,
+    MultiObjectiveSamplerTestCase,
     RelativeSamplerTestCase,
-    SingleOnlySamplerTestCase,
 )
 
 from dcmaes.integrations.optuna import DcmaesSampler  # noqa: E402
@@ -20,13 +20,15 @@ def _quiet():
 
 # Some cases have dynamic spaces, where the warning of independent sampling is right and tested elsewhere; a
 # fixed parameter outside its range makes Optuna itself warn.
-class TestConformance(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+class TestConformance(BasicSamplerTestCase, RelativeSamplerTestCase, MultiObjectiveSamplerTestCase):
     @pytest.fixture
     def sampler(self):
         return lambda: DcmaesSampler(seed=0, warn_independent_sampling=False)
 
 
-class TestConformanceWithStartup(BasicSamplerTestCase, RelativeSamplerTestCase):
+class TestConformanceWithStartup(
+    BasicSamplerTestCase, RelativeSamplerTestCase, MultiObjectiveSamplerTestCase
+):
     @pytest.fixture
     def sampler(self):
         return lambda: DcmaesSampler(n_startup_trials=3, warn_independent_sampling=False)

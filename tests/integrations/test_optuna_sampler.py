@@ -279,12 +279,6 @@ def test_bad_arguments_are_named(arguments, message):
         DcmaesSampler(**arguments)
 
 
-def test_several_objectives_are_refused_by_name():
-    study = optuna.create_study(directions=["minimize", "maximize"], sampler=DcmaesSampler())
-    with pytest.raises(ValueError, match="one objective, this one has 2"):
-        study.optimize(lambda trial: (trial.suggest_int("a", 0, 3), 1.0), n_trials=1)
-
-
 def test_one_sampler_serves_several_studies():
     sampler = DcmaesSampler(seed=0)
     studies = [optuna.create_study(sampler=sampler) for _ in range(2)]

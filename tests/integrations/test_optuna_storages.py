@@ -53,7 +53,8 @@ def objective(trial):
     n, width = trial.suggest_int("n", 0, 40), trial.suggest_int("width", 1, 512, log=True)
     rate = trial.suggest_float("rate", 0.0, 1.0, step=0.05)
     kind = trial.suggest_categorical("kind", ["x", None, 3])
-    return abs(n - 20) + abs(width - 64) / 64 + rate + (kind is not None)
+    loss = abs(n - 20) + abs(width - 64) / 64 + rate + (kind is not None)
+    return loss if len(trial.study.directions) == 1 else (loss, n + width)
 
 
 def make_sampler(seed):
@@ -147,9 +148,9 @@ def url(request, tmp_path):
     return f"sqlite:///{tmp_path}/study.db" if request.param == "sqlite" else f"journal:{tmp_path}/journal"
 
 
-def run_workers(url, seeds, n_trials):
-    optuna.create_study(study_name="shared", storage=PARTS["open_storage"](url))
-    command = [sys.executable, "-c", WORKER, url, "shared", str(n_trials)]
+def run_workers(url, seeds, n_trials, name="shared", directions=("minimize",)):
+    optuna.create_study(study_name=name, storage=PARTS["open_storage"](url), directions=directions)
+    command = [sys.executable, "-c", WORKER, url, name, str(n_trials)]
     workers = [subprocess.Popen([*command, seed], stderr=subprocess.PIPE, text=True) for seed in seeds]
     for worker in workers:
         _, errors = worker.communicate(timeout=120)
@@ -177,6 +178,15 @@ def test_processes_share_a_study(url):
         study_name="shared", storage=PARTS["open_storage"](url), sampler=PARTS["make_sampler"](0)
     )
     check_shared(study, 40)
+
+
+@pytest.mark.slow
+def test_processes_share_a_study_of_several_objectives(url):
+    run_workers(url, ("7", "7"), 12, "several", directions=("minimize", "maximize"))
+    study = optuna.load_study(
+        study_name="several", storage=PARTS["open_storage"](url), sampler=PARTS["make_sampler"](0)
+    )
+    check_shared(study, 24)
 
 
 @pytest.mark.slow

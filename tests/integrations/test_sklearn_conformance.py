@@ -29,6 +29,7 @@ ESTIMATORS = [
     ),
     FeatureSelector(LogisticRegression(), n_iter=4, cv=2, random_state=0),
     FeatureSelector(Ridge(), n_iter=4, cv=2, max_features=0.5, random_state=0),
+    FeatureSelector(Ridge(), n_iter=6, cv=2, front=True, random_state=0),
 ]
 
 

@@ -215,6 +215,33 @@ def test_without_a_search_for_it_the_front_is_that_of_what_was_scored():
         ).any()
 
 
+def test_the_front_keeps_to_the_limits_and_does_not_depend_on_the_number_of_jobs():
+    limits = {"min_features": 2, "max_features": 5, "front": True, "n_iter": 30, "cv": 3, "random_state": 0}
+    one, two = (FeatureSelector(GaussianNB(), n_jobs=n, **limits).fit(X, Y) for n in (1, 2))
+    sizes = one.supports_.sum(axis=1)
+    assert 2 <= sizes.min() < sizes.max() <= 5
+    np.testing.assert_array_equal(one.supports_, two.supports_)
+    np.testing.assert_array_equal(one.front_, two.front_)
+
+
+def test_the_penalty_chooses_from_the_front():
+    """What a feature must be worth decides which subset is selected, not which are on the front."""
+    fitted = [
+        FeatureSelector(GaussianNB(), n_iter=40, cv=3, front=True, penalty=penalty, random_state=0).fit(X, Y)
+        for penalty in (0.0, 0.05)
+    ]
+    np.testing.assert_array_equal(fitted[0].front_, fitted[1].front_)
+    assert fitted[1].n_features_ < fitted[0].n_features_
+    for selector, penalty in zip(fitted, (0.0, 0.05), strict=True):
+        worth = selector.front_scores_ - penalty * selector.front_.sum(axis=1)
+        np.testing.assert_array_equal(selector.support_, selector.front_[worth.argmax()])
+
+
+def test_a_strategy_for_one_objective_finds_no_front():
+    with pytest.raises(ValueError, match="'cma' searches for one"):
+        FeatureSelector(GaussianNB(), n_iter=20, cv=3, front=True, strategy="cma").fit(X, Y)
+
+
 def test_front_must_be_a_flag():
     with pytest.raises(TypeError, match="front must be True or False, got 'yes'"):
         FeatureSelector(GaussianNB(), front="yes").fit(X, Y)

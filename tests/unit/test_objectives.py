@@ -299,7 +299,6 @@ def test_a_history_with_other_objectives_is_refused():
         ({"reference": {"cost": 1}}, "reference must have the keys cost, gain"),
         ({"target": 3.0}, "pass reference="),
         ({"strategy": "cma"}, "'cma' searches for one"),
-        ({"duplicates": "reevaluate"}, "averages the values of one objective"),
     ],
 )
 def test_what_makes_no_sense_is_refused_at_once(arguments, message):
@@ -382,6 +381,27 @@ def test_results_and_fronts_are_shown():
     assert "gain" in result.history._repr_html_()
     assert repr(result.front) == f"<Front of {len(result.front)} points: cost, gain>"
     assert [record.id for record in result.front[:2]] == [result.front[0].id, result.front[1].id]
+
+
+def test_a_front_with_conditional_variables_is_shown():
+    space = dc.Space(
+        {
+            "kind": dc.Categorical(["a", "b"]),
+            "n": dc.Integer(0, 9),
+            "k": dc.Integer(1, 3, when={"kind": "b"}),
+        }
+    )
+
+    def objective(point):  # whatever has k costs more and gains more
+        more = 20 if "k" in point else 0
+        return more + point["n"] + point.get("k", 0), more + point["n"]
+
+    result = run(objective, space, budget=40)
+    assert {"k" in point for point in result.front.points} == {True, False}
+    (shown,) = [line for line in result._repr_html_().split("<table") if "Front of" in line]
+    lacking = next(record for record in result.front if "k" not in record.point)
+    assert f"<td>{lacking.point['n']}</td><td></td>" in shown
+    assert result.front.to_frame()["k"].isna().any()
 
 
 def test_an_empty_front_says_so():

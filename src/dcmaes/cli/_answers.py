@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 import dcmaes as dc
+from dcmaes._html import points_text
 from dcmaes.cli._errors import ExitCode, SpecError
 from dcmaes.optimizer import History, Record
 from dcmaes.progress import Standing, describe_duration, describe_point, estimate_left
@@ -149,7 +150,7 @@ def _describe_front(result: dc.Result) -> list[str]:
     knee = result.knee().id
     marks = [" ", *("*" if record.id == knee else " " for record in result.front)]
     points = ["", *(describe_point(record.point) for record in result.front)]
-    lines = [f"front       {len(values)} points, the knee marked with *"]
+    lines = [f"front       {points_text(len(values))}, the knee marked with *"]
     for mark, row, point in zip(marks, cells, points, strict=True):
         numbers = "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
         lines.append(f"{mark} {numbers}  {point}".rstrip())

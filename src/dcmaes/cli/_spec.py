@@ -24,6 +24,7 @@ from dcmaes.space import Space
 from dcmaes.space._expressions import Expression
 from dcmaes.space._serialization import space_from_dict
 from dcmaes.strategies import make_strategy
+from dcmaes.strategies._protocol import strategy_for
 
 GENERAL_KEYS = (
     *("objective", "command", "direction", "space", "x0", "constraints", "budget", "time_limit", "target"),
@@ -163,14 +164,20 @@ def _read_settings(table: Table, space: Space, folder: Path) -> dict[str, Any]:
     several = table.attempt(("objectives",), read_objectives, objectives, reference, "minimize", BOOK)
     if several is not None and "direction" in table.data:
         raise table.error("direction is for one objective; each of [objectives] has its own", "direction")
+    strategy, target = table.get("strategy", _strategy, "auto"), table.get("target", check_number)
+    if several is not None:
+        table.attempt(("strategy",), strategy_for, strategy, len(several))
+        if target is not None and reference is None:
+            wanted = "which counts from the reference of each of [objectives]; there is none"
+            raise table.error(f"target is a hypervolume if there are several objectives, {wanted}", "target")
     return {
         "budget": table.get("budget", _positive),
         "seed": table.get("seed", lambda name, value: check_integer(name, value, low=0)),
-        "strategy": table.get("strategy", _strategy, "auto"),
+        "strategy": strategy,
         "x0": _read_start(table, space, folder, several),
         "constraints": _read_constraints(table, space, folder),
         "time_limit": table.get("time_limit", check_duration),
-        "target": table.get("target", check_number),
+        "target": target,
         "patience": table.get("patience", _positive),
         "duplicates": table.get("duplicates", _choice(*DUPLICATES), "cache"),
         "on_error": table.get("on_error", _choice(*ON_ERROR), "penalize"),
@@ -188,6 +195,9 @@ def _read_objectives(table: Table) -> tuple[dict[str, str] | None, dict[str, flo
     if not isinstance(data, dict):
         example = 'loss = { value = { regex = "loss=(.*)" }, direction = "minimize" }'
         raise table.error(f"objectives must be a table [objectives] such as {example}", "objectives")
+    if len(data) < 2:
+        wanted = "at least 2 objectives; for one, leave the table out and use value and direction"
+        raise table.error(f"[objectives] must have {wanted}, got {len(data)}", "objectives")
     directions, reference = {}, {}
     for name, entry in data.items():
         key = ("objectives", name)

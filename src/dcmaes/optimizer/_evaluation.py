@@ -99,7 +99,8 @@ def minimize(
         Stop after this many evaluations without an improvement (of the hypervolume, with several objectives).
     duplicates : {"cache", "reevaluate", "allow"}
         "cache": no point is evaluated twice, and the run stops when every point of the space is known.
-        "reevaluate": for noisy objectives; points may come again, and the mean of their values counts.
+        "reevaluate": for noisy objectives; points may come again, and the mean of their values counts (of
+        each objective, if there are several).
         "allow": points may be evaluated again.
     on_error : {"penalize", "continue", "raise"}
         "penalize": an evaluation that raises or returns no finite number costs one evaluation, is recorded

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from dcmaes._html import points_text
 from dcmaes._validation import check_callables, check_duration, check_integer, check_path, shown
 from dcmaes.optimizer._interrupts import interrupted_afterwards
 from dcmaes.optimizer._logging import RunLog
 from dcmaes.run._constraints import Constraint, Constraints
 from dcmaes.run._history import BOOK, History, Record
-from dcmaes.run._objectives import Objectives, read_objectives
+from dcmaes.run._objectives import read_objectives
 from dcmaes.run._result import Result, result_of
 from dcmaes.run._run import Run
 from dcmaes.run._settings import LIMITS, Settings, StopReason, choose_seed
@@ -28,7 +29,8 @@ from dcmaes.store._reader import Reader
 from dcmaes.store._restoring import arguments_of, rebuild
 from dcmaes.store._run_store import RunStore, save
 from dcmaes.store._schema import StoreError
-from dcmaes.strategies import Multiobjective, Strategy, make_strategy
+from dcmaes.strategies import Strategy
+from dcmaes.strategies._protocol import strategy_for
 
 # Trials that go out at once are all kept in memory; more of them are a mistake.
 MAX_ASK = 2**20
@@ -132,7 +134,8 @@ class Optimizer:
         self._is_broken = False
         self._is_looping = False
         self._log = RunLog()
-        made = _strategy_for(strategy, several), Constraints(constraints, space, on_error == "raise"), x0
+        chosen = strategy_for(strategy, 1 if several is None else len(several))
+        made = chosen, Constraints(constraints, space, on_error == "raise"), x0
         self._store = None if store is None else RunStore(check_path("store", store))
         if self._store is None:
             self._run = Run(space, settings, *made)
@@ -378,7 +381,7 @@ class Optimizer:
             run, best = self._run, self.best
             told = f"{run.n_told} of {self.budget} evaluations told, {len(self.pending)} out"
             if run.settings.objectives is not None:
-                found = f"{len(run.memory.front)} points on the front"
+                found = f"{points_text(len(run.memory.front))} on the front"
             else:
                 found = "nothing found yet" if best is None else f"best value {best.value:.6g}"
             over = "" if run.stop is None else f"; over: {run.stop.message}"
@@ -475,16 +478,3 @@ class Optimizer:
             if isinstance(answer, (bool, np.bool_)) and answer:
                 name = getattr(callback, "__name__", type(callback).__name__)
                 self._run.halt(StopReason.CALLBACK.stop(callback=name, n_evaluations=self._run.n_told))
-
-
-def _strategy_for(strategy: str | Strategy[Any], objectives: Objectives | None) -> Strategy[Any]:
-    """Return the strategy, or raise if it cannot search for several objectives."""
-    if objectives is None:
-        return make_strategy(strategy)
-    made = make_strategy("front" if isinstance(strategy, str) and strategy == "auto" else strategy)
-    if not isinstance(made, Multiobjective):
-        raise ValueError(
-            f"strategy must be 'auto', 'front' or 'random' with several objectives ({made.name!r} searches "
-            f"for one), got {shown(strategy)}"
-        )
-    return made

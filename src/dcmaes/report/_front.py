@@ -37,7 +37,7 @@ class FrontPicture:
     names, directions : tuples of m str
         What the objectives are called, and which of their values are good.
     value : array of shape (n, m)
-        What the objective returned; NaN for failures.
+        What the objective returned; NaN for failures. On the front the means, if repeats are averaged.
     status : array of n str
         "ok", "infeasible" or "failed".
     front : int array of shape (k,)
@@ -106,10 +106,12 @@ def front_data(result: Any) -> FrontPicture:
     front, history = run.result.front, run.result.history
     objectives = history._objectives
     signs = front._signs
+    value = history.values.copy()
+    value[front.places] = front.values  # means, if repeats are averaged
     return FrontPicture(
         names=front.names,
         directions=("minimize",) if objectives is None else objectives.directions,
-        value=history.values,
+        value=value,
         status=run.statuses,
         front=front.places,
         knee=int(front.places[_knee(run)]) if len(front) else None,

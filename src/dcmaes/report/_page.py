@@ -274,7 +274,7 @@ def _front(run: RunData) -> dict[str, Any]:
         else ok
     )
     kept = np.union1d(kept, data.front)
-    is_step = data.growth > np.concatenate([[0.0], data.growth[:-1]])[: run.n]
+    is_step = data.growth != np.concatenate([[0.0], data.growth[:-1]])[: run.n]
     return {
         "names": data.names,
         "directions": data.directions,

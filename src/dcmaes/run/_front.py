@@ -8,11 +8,12 @@ from typing import Any, overload
 
 import numpy as np
 
-from dcmaes._html import html_table, value_text
+from dcmaes._html import html_table, points_text
 from dcmaes._validation import FloatArray, IntArray, readonly, shown
 from dcmaes.pareto import best_by_weights, hypervolume, is_nondominated, knee
-from dcmaes.run._history import History, Record, column_names
+from dcmaes.run._history import History, Record, column_names, point_texts
 from dcmaes.run._objectives import read_reference
+from dcmaes.strategies._several import Several
 
 # How much a notebook shows.
 _MOST_ROWS = 20
@@ -22,7 +23,8 @@ _MOST_COLUMNS = 12
 class Front(Sequence[Record]):
     """The feasible evaluations that no other one dominates, in the order of the first objective.
 
-    With one objective that is the best evaluation alone.
+    With one objective that is the best evaluation alone. If repeats are averaged, the mean values of points
+    are compared; each point is here once, as its last evaluation with these means for values.
 
     Attributes
     ----------
@@ -49,7 +51,7 @@ class Front(Sequence[Record]):
         objectives = history._objectives
         self.names: tuple[str, ...] = ("value",) if objectives is None else objectives.names
         self._signs = np.array([history._sign]) if objectives is None else objectives.signs
-        values = self._signs * history.values.reshape(len(history), len(self.names))[places]
+        values = self._signs * history._means(places)
         self._places = places[np.lexsort(values.T[::-1])]
 
     def __len__(self) -> int:
@@ -61,22 +63,30 @@ class Front(Sequence[Record]):
     def __getitem__(self, index: slice) -> list[Record]: ...
     def __getitem__(self, index: int | slice) -> Record | list[Record]:
         if isinstance(index, slice):
-            return [self._history[i] for i in self._places[index].tolist()]
-        return self._history[int(self._places[range(len(self))[index]])]
+            return [self[i] for i in range(*index.indices(len(self)))]
+        position = range(len(self))[index]
+        record = self._history[int(self._places[position])]
+        if not self._is_averaged:
+            return record
+        return record._replace(value=tuple(self.values[position].tolist()), violation=0.0, status="ok")
+
+    @property
+    def _is_averaged(self) -> bool:
+        return self._history._memory.is_averaged
 
     def __repr__(self) -> str:
-        return f"<Front of {len(self)} points: {', '.join(self.names)}>"
+        return f"<Front of {points_text(len(self))}: {', '.join(self.names)}>"
 
     def _repr_html_(self) -> str:
         space = self._history._space
         columns = column_names(space, self._history._objectives)[:_MOST_COLUMNS]
         header = ["id", *self.names, *columns, *["…"][: space.dimension - len(columns)]]
         rows = [
-            [record.id, *values, *(value_text(record.point[name]) for name in space.names[: len(columns)])]
+            [record.id, *values, *point_texts(space, record.point)[: len(columns)]]
             for record, values in zip(self[:_MOST_ROWS], self.values.tolist(), strict=False)
         ]
         shown_rows = [[*row, "…"][: len(header)] for row in rows]
-        return html_table(f"Front of {len(self)} points", header, shown_rows)
+        return html_table(f"Front of {points_text(len(self))}", header, shown_rows)
 
     @property
     def places(self) -> IntArray:
@@ -86,7 +96,13 @@ class Front(Sequence[Record]):
     @cached_property
     def values(self) -> FloatArray:
         """Their values, in the sign in which the objective returned them, shape (k, m)."""
-        return readonly(self._history.values.reshape(len(self._history), len(self.names))[self._places])
+        return readonly(self._history._means(self._places))
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """Of how many evaluations of each point these values are the means, shape (k,)."""
+        counts = self._history._memory.column("count", len(self._history))[self._places]
+        return readonly(counts.astype(np.int64))
 
     @property
     def points(self) -> Any:
@@ -134,12 +150,25 @@ class Front(Sequence[Record]):
         return hypervolume(self._signs * self.values, self._limit(reference))
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame, the rows of the history's in the order of the front."""
-        return self._history.to_frame().iloc[self._places].reset_index(drop=True)
+        """Return a pandas DataFrame, the rows of the history's in the order of the front.
+
+        If repeats are averaged, with the means for values, and a column `count` of how many they are of.
+        """
+        frame = self._history.to_frame().iloc[self._places].reset_index(drop=True)
+        if self._is_averaged:
+            frame[list(self.names)] = self.values
+            frame["violation"], frame["status"], frame["reason"] = 0.0, "ok", None
+            frame["count"] = self.counts
+        return frame
 
     def growth(self, reference: Any = None) -> FloatArray:
-        """Return the hypervolume after each evaluation of the history, shape (n,)."""
+        """Return the hypervolume after each evaluation of the history, shape (n,).
+
+        If repeats are averaged it may fall, when a point turns out worse than it looked.
+        """
         history, limit = self._history, self._limit(reference)
+        if self._is_averaged:
+            return self._growth_of_means(limit)
         values = self._signs * history.values.reshape(len(history), len(self.names))
         front, total, volumes = np.empty((0, len(limit))), 0.0, np.zeros(len(history))
         is_counted = (history.statuses == "ok") & (values < limit).all(axis=1)
@@ -151,14 +180,29 @@ class Front(Sequence[Record]):
             volumes[i] = total
         return volumes
 
+    def _growth_of_means(self, limit: FloatArray) -> FloatArray:
+        """Return the hypervolume after each evaluation if the means over repeats count, shape (n,)."""
+        memory, n = self._history._memory, len(self._history)
+        means = memory.values_at(np.arange(n)).tolist()
+        is_feasible = (memory.column("mean_violation", n) == 0.0).tolist()
+        previous = memory.column("previous", n).tolist()
+        replayed, volumes = Several(len(limit), limit, is_averaged=True), np.zeros(n)
+        total, front = 0.0, replayed.front
+        for i in range(n):
+            replayed.append(None, is_feasible[i], means[i], previous=previous[i])
+            if replayed.front is not front:
+                front = replayed.front
+                total = hypervolume(replayed.at(front), limit)
+            volumes[i] = total
+        return volumes
+
     def _limit(self, reference: Any) -> FloatArray:
         """Return a reference in values to be minimized, shape (m,)."""
         objectives = self._history._objectives
         if reference is None and objectives is not None and objectives.limit is not None:
             return objectives.limit
         if reference is None:
-            feasible = self._signs * self._history.values.reshape(len(self._history), len(self.names))
-            feasible = feasible[self._history.statuses == "ok"]
+            feasible = self._signs * self._history._means(self._history._counting())
             return feasible.max(axis=0) if len(feasible) else np.zeros(len(self.names))
         limit: FloatArray = self._signs * read_reference(reference, self.names)
         return limit
@@ -173,6 +217,6 @@ def front_of(history: History, best: int | None) -> Front:
     if history._objectives is None:
         is_found = best is not None and history[best].violation == 0.0
         return Front(history, np.array([best] if is_found else [], dtype=np.int64))
-    feasible = np.flatnonzero(history.statuses == "ok")
-    values = history._objectives.signs * history.values[feasible]
-    return Front(history, feasible[is_nondominated(values)])
+    counting = history._counting()
+    values = history._objectives.signs * history._means(counting)
+    return Front(history, counting[is_nondominated(values)])

@@ -172,7 +172,7 @@ class History(Sequence[Record]):
     def values(self) -> FloatArray:
         """The values, shape (n,), or (n, m) with m objectives; NaN where there is none."""
         if self._objectives is not None:
-            return readonly(self._objectives.signs * self._memory.values_at(np.arange(self._n)))
+            return readonly(self._objectives.signs * self._memory.told_values_at(np.arange(self._n)))
         return readonly(self._sign * self._memory.column("value", self._n))
 
     @property
@@ -257,20 +257,48 @@ class History(Sequence[Record]):
         variables = {header: _column(points, name, variable, pandas) for header, name, variable in described}
         return pandas.DataFrame({"id": self.ids, **variables, **book})
 
+    def _counting(self) -> IntArray:
+        """Return the places of what counts for the front of several objectives: the feasible evaluations.
+
+        If repeats are averaged, the last one of each point whose mean violation is 0, in the order in which
+        the points were first evaluated.
+        """
+        if not self._memory.is_averaged:
+            return np.flatnonzero(self.statuses == "ok")
+        previous = self._memory.column("previous", self._n)
+        first = np.arange(self._n)
+        for place in np.flatnonzero(previous >= 0).tolist():
+            first[place] = first[previous[place]]
+        latest = np.setdiff1d(np.arange(self._n), previous)
+        latest = latest[self._memory.column("mean_violation", self._n)[latest] == 0.0]
+        counting: IntArray = latest[np.argsort(first[latest])]
+        return counting
+
+    def _means(self, places: IntArray) -> FloatArray:
+        """Return what counts of several objectives at some places, in the user's sign, shape (k, m).
+
+        These are their values or, if repeats are averaged, the mean values of the point as far as told then.
+        """
+        if self._objectives is None:
+            return self.values[places, None]
+        means: FloatArray = self._objectives.signs * self._memory.values_at(places)
+        return means + 0.0 if self._memory.is_averaged else means  # no negative zero of a mean
+
     def _feasible(self, n_most: int, objective: int = 0) -> tuple[FloatArray, FloatArray]:
         """Return coded points, shape (k, d), and values to be minimized, (k,), of the last feasible ones."""
         first = max(self._n - n_most, 0)
         is_feasible = self.statuses[first:] == "ok"
         x = self._memory.points(first, self._n)[is_feasible]
         if self._objectives is not None:
-            return x, self._memory.values_at(np.arange(first, self._n))[is_feasible, objective]
+            return x, self._memory.told_values_at(np.arange(first, self._n))[is_feasible, objective]
         return x, self._memory.column("value", self._n)[first:][is_feasible]
 
     def _record(self, index: int, point: Any) -> Record:
         entry = self._memory.evaluation(index)
         value: Any = self._sign * entry.value
         if self._objectives is not None:
-            value = tuple((self._objectives.signs * self._memory.values_at(np.array([index]))[0]).tolist())
+            (told,) = self._memory.told_values_at(np.array([index]))
+            value = tuple((self._objectives.signs * told).tolist())
         return Record(
             id=entry.id,
             point=point,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dcmaes._validation import FloatArray
-from dcmaes.strategies import Rank
+from dcmaes.strategies import Evaluations, Rank
 
 # One evaluation in five goes to a point that may be the best one, to make sure (benchmarks/noise.py).
 AGAIN_SHARE = 0.2
@@ -28,17 +28,17 @@ class Noise(NamedTuple):
 
     Attributes
     ----------
-    deviation : float
+    deviation : float, or tuple of floats
         Standard deviation of one evaluation, from all points that were evaluated more than once; NaN if there
-        is none.
-    error : float
+        is none. With several objectives, of the values of each.
+    error : float, or tuple of floats
         Standard error of `Result.fun`, the mean over the evaluations of the best point; NaN if not known.
     n_evaluations : int
         How many evaluations of the best point that is.
     """
 
-    deviation: float
-    error: float
+    deviation: Any
+    error: Any
     n_evaluations: int
 
 
@@ -116,12 +116,19 @@ class Repeats:
         is_out : callable
             Whether the point of an evaluation is pending already.
         """
-        is_exact = self._n_repeats >= _EQUAL_REPEATS and self._variance() == 0.0
-        if n_again >= AGAIN_SHARE * n_asked or is_exact or len(self._first) < _FIRST_POINTS:
+        if self._is_enough(n_asked, n_again) or self._is_exact():
             return None
         estimate, deviation = self._estimate()
         order = np.lexsort((estimate - deviation, self._violations()))
         return next((self._first[i] for i in order.tolist() if not is_out(self._first[i])), None)
+
+    def _is_enough(self, n_asked: int, n_again: int) -> bool:
+        """Tell whether no point is to be evaluated again for the time being."""
+        return n_again >= AGAIN_SHARE * n_asked or len(self._first) < _FIRST_POINTS
+
+    def _is_exact(self) -> bool:
+        """Tell whether repeats have always given the same value."""
+        return self._n_repeats >= _EQUAL_REPEATS and self._variance() == 0.0
 
     def _variance(self) -> float:
         """Return the variance of values at one point, pooled over feasible ones; NaN if none was repeated."""
@@ -151,3 +158,67 @@ class Repeats:
         weight = spread / (spread + noise)
         typical = float(mean[recent].mean())
         return typical + weight * (mean - typical), np.sqrt(weight * noise)
+
+
+class SeveralRepeats:
+    """The same for several objectives: what repeats say about each of them, and about the front.
+
+    Every objective has a mean by itself; there is no best point, but a front of the means.
+
+    Examples
+    --------
+    >>> repeats = SeveralRepeats(2)
+    >>> repeats.add(b"a", 0, (1.0, 5.0), 0.0)
+    >>> repeats.add(b"a", 1, (3.0, 5.0), 0.0)
+    >>> repeats.means(b"a"), repeats.count(b"a")
+    ((2.0, 5.0), 2)
+    """
+
+    def __init__(self, n_objectives: int) -> None:
+        self._each = [Repeats() for _ in range(n_objectives)]
+
+    def add(self, key: bytes, index: int, values: Sequence[float], violation: float) -> None:
+        """Take in evaluation number `index` of the run, one of the point with this key."""
+        for one, value in zip(self._each, values, strict=True):
+            one.add(key, index, value, violation)
+
+    def mean(self, key: bytes) -> Rank:
+        """Return the mean violation of a point and no value; infinite if none of its evaluations counts."""
+        return Rank(self._each[0].mean(key).violation, math.nan)
+
+    def means(self, key: bytes) -> tuple[float, ...]:
+        """Return the mean values of a point; NaN if none of its evaluations counts."""
+        return tuple(one.mean(key).value for one in self._each)
+
+    def count(self, key: bytes) -> int:
+        """Return how many evaluations of a point count; at least one, for a point of which all failed."""
+        return self._each[0].count(key)
+
+    def noise(self, key: bytes | None) -> Noise:
+        """Return the noise of all objectives, and the errors of the mean values of a point."""
+        deviation, error, counts = zip(*(one.noise(key) for one in self._each), strict=True)
+        return Noise(deviation, error, counts[0])
+
+    def best(self) -> int | None:
+        """Return the first evaluation of the point with the smallest mean violation, or None."""
+        violation = self._each[0]._violations()
+        return self._each[0]._first[int(violation.argmin())] if len(violation) else None
+
+    def choose(
+        self, n_asked: int, n_again: int, is_out: Callable[[int], bool], front: Evaluations
+    ) -> int | None:
+        """Return the place of the point to evaluate again, or None for a new point instead.
+
+        It is the point of the front that was evaluated least often: many are there by luck.
+
+        Parameters
+        ----------
+        n_asked, n_again, is_out
+            See `Repeats.choose`.
+        front : Evaluations
+            The last evaluation of each point of the front.
+        """
+        if self._each[0]._is_enough(n_asked, n_again) or all(one._is_exact() for one in self._each):
+            return None
+        order = front.row[np.argsort(front.count, kind="stable")]
+        return next((place for place in order.tolist() if not is_out(place)), None)

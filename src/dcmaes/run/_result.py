@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dcmaes._html import html_table
+from dcmaes._html import html_table, points_text
 from dcmaes._threads import single_thread
 from dcmaes._validation import FloatArray, IntArray, check_choice
 from dcmaes.run._distribution import Distribution
@@ -110,7 +110,8 @@ class Result:
     optimizer_time : float
         Seconds spent choosing points and learning from values.
     noise : Noise or None
-        With `duplicates="reevaluate"`, the noise of the objective and the error of `fun`.
+        With `duplicates="reevaluate"`, the noise of the objective, or of each of several, and the error of
+        `fun`.
 
     Examples
     --------
@@ -242,10 +243,14 @@ class Result:
             is_certain |= self._strategy.explained_pairs(self._state, self._memory)[first, second]
         return is_certain
 
-    @staticmethod
-    def _describe_noise(noise: Noise) -> str:
-        spread = f"{noise.deviation:.3g} per evaluation"
-        return f"{spread}; fun is the mean of {noise.n_evaluations}, +/- {noise.error:.3g}"
+    def _describe_noise(self, noise: Noise) -> str:
+        several = self._settings.objectives
+        if several is None:
+            spread = f"{noise.deviation:.3g} per evaluation"
+            return f"{spread}; fun is the mean of {noise.n_evaluations}, +/- {noise.error:.3g}"
+        both = zip(several.names, noise.deviation, noise.error, strict=True)
+        each = [f"{name} {deviation:.3g} (fun +/- {error:.3g})" for name, deviation, error in both]
+        return f"{', '.join(each)} per evaluation; fun is the mean of {noise.n_evaluations}"
 
     def __repr__(self) -> str:
         return "\n".join(f"{name:>10}: {text}" for name, text in self._lines())
@@ -269,7 +274,7 @@ class Result:
             found = [("fun", f"{self.fun:.10g}{violation}"), ("x", f"{self.x!r}")]
         else:
             values = several.describe(np.array(self.fun)) if self.x is not None else "none"
-            found = [("front", f"{len(self.front)} points"), ("knee", f"{values}{violation}")]
+            found = [("front", points_text(len(self.front))), ("knee", f"{values}{violation}")]
             found.append(("x", f"{self.x!r}"))
         return [
             *found,
@@ -290,7 +295,8 @@ def result_of(run: Run, optimizer_time: float) -> Result:
     violation, value = run.rank(best)
     fun: Any = run.settings.sign * value
     if run.settings.objectives is not None:
-        fun = (math.nan,) * len(run.settings.objectives) if best is None else history[best].value
+        nothing = (math.nan,) * len(run.settings.objectives)
+        fun = nothing if best is None else tuple(history._means(np.array([best]))[0].tolist())
     return Result(
         x=None if best is None else history[best].point,
         fun=fun,

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from dcmaes._validation import check_list, check_number, shown
-from dcmaes.pareto import knee
+from dcmaes._html import points_text
+from dcmaes._validation import IntArray, check_list, check_number, shown
+from dcmaes.pareto import hypervolume, knee
 from dcmaes.run._constraints import ConstraintError, Constraints
-from dcmaes.run._noise import Noise, Repeats
+from dcmaes.run._noise import Noise, Repeats, SeveralRepeats
 from dcmaes.run._search import EXCLUDED_DRAWS, OTHER_DRAWS, Candidate, NewPoints, Search
 from dcmaes.run._settings import N_ALIKE, PASSING, Settings, Stop, StopReason, are_alike
 from dcmaes.run._start import read_start
@@ -34,8 +35,8 @@ class Run:
     ----------
     memory : Memory
         All evaluations, and what is known of points.
-    repeats : Repeats or None
-        The means over repeated evaluations, if they are to be averaged.
+    repeats : Repeats, SeveralRepeats or None
+        The means over repeated evaluations, if they are to be averaged, of one objective or several.
     outstanding : dict of int to Outstanding
         Trials out for evaluation by their id, in the order in which they were asked for.
     stop : Stop or None
@@ -53,11 +54,14 @@ class Run:
         self.settings = settings
         self.strategy = strategy
         self.constraints = constraints
-        several = settings.objectives
-        self.memory = (
-            Memory(space.sites) if several is None else Memory(space.sites, len(several), several.limit)
-        )
-        self.repeats = Repeats() if settings.duplicates == "reevaluate" else None
+        several, is_averaged = settings.objectives, settings.duplicates == "reevaluate"
+        self.repeats: Repeats | SeveralRepeats | None = None
+        if several is None:
+            self.memory = Memory(space.sites)
+            self.repeats = Repeats() if is_averaged else None
+        else:
+            self.memory = Memory(space.sites, len(several), several.limit, is_averaged=is_averaged)
+            self.repeats = SeveralRepeats(len(several)) if is_averaged else None
         self.outstanding: dict[int, Outstanding] = {}
         self.queue: deque[Candidate] = deque()
         self.next_id = 0
@@ -67,7 +71,7 @@ class Run:
         self.stop: Stop | None = None
         self.error: BaseException | None = None
         self.traceback: str | None = None
-        self._known_volume: tuple[int | None, float] = (None, 0.0)
+        self._known_volume: tuple[IntArray | None, float] = (None, 0.0)
         self._started_at = time.perf_counter()
         self.time_before = 0.0
         self.memory.starts = self._admit(x0)
@@ -182,9 +186,12 @@ class Run:
         """Return what the memory is to keep of a reading; from now on it counts for the mean of its point."""
         value, violation = self.settings.sign * reading.value, reading.violation
         mean, count = Rank(violation, value), 1
+        if isinstance(self.repeats, SeveralRepeats):
+            if (values := self._signed(reading)) is not None:
+                self.repeats.add(key, len(self.memory), values, violation)
+        elif self.repeats is not None and violation < math.inf:
+            self.repeats.add(key, len(self.memory), value, violation)
         if self.repeats is not None:
-            if violation < math.inf:
-                self.repeats.add(key, len(self.memory), value, violation)
             mean, count = self.repeats.mean(key), self.repeats.count(key)
         return Evaluation(
             trial_id, value, violation, restart, reading.seconds, told_at, is_given, is_again, mean, count
@@ -192,10 +199,15 @@ class Run:
 
     def remember(self, row: bytes, key: bytes, evaluation: Evaluation, reading: Reading) -> int:
         """Add an evaluation to the memory, and return its place there."""
+        means = self.repeats.means(key) if isinstance(self.repeats, SeveralRepeats) else None
+        return self.memory.append(row, key, evaluation, reading.reason, self._signed(reading), means)
+
+    def _signed(self, reading: Reading) -> tuple[float, ...] | None:
+        """Return the values of several objectives, to be minimized; None for a failure, or for one."""
         values, several = reading.values, self.settings.objectives
-        if values is not None and several is not None:
-            values = tuple((several.signs * values).tolist())
-        return self.memory.append(row, key, evaluation, reading.reason, values)
+        if values is None or several is None:
+            return None
+        return tuple((several.signs * values).tolist())
 
     def hand_out(self, out: Outstanding) -> None:
         """Remember that a trial is pending."""
@@ -237,7 +249,8 @@ class Run:
     def best(self) -> int | None:
         """Return the index of the best evaluation (the first of the best point, if repeats are averaged).
 
-        With several objectives that is the knee of the front; before it has a point, the smallest violation.
+        With several objectives that is the knee of the front (the last of its point, if repeats are
+        averaged); before it has a point, the smallest violation.
         """
         front = self.memory.front
         if len(front):
@@ -312,12 +325,9 @@ class Run:
 
     def _ask_again(self, n: int) -> list[Trial]:
         """Hand out up to `n` points that were evaluated before, to make sure of their value."""
-        repeats = self.repeats
         trials: list[Trial] = []
-        while repeats is not None and not self.queue and len(trials) < n:
-            index = repeats.choose(
-                self.next_id, self.n_again, lambda index: self.memory.is_out(self._key(index))
-            )
+        while not self.queue and len(trials) < n:
+            index = self._choose_again()
             if index is None:
                 break
             self.n_again += 1
@@ -325,6 +335,19 @@ class Run:
             candidate = Candidate(self.memory.row(index), self._key(index), point)
             trials.append(self.attach(candidate, is_again=True))
         return trials
+
+    def _choose_again(self) -> int | None:
+        """Return an evaluation of the point to make sure of next; None for a new point instead."""
+
+        def is_out(index: int) -> bool:
+            return self.memory.is_out(self._key(index))
+
+        if self.repeats is None:
+            return None
+        if isinstance(self.repeats, Repeats):
+            return self.repeats.choose(self.next_id, self.n_again, is_out)
+        front = self.memory.evaluations(self.memory.front)
+        return self.repeats.choose(self.next_id, self.n_again, is_out, front)
 
     def _key(self, index: int) -> bytes:
         return self.memory.codec.key(self.memory.row(index))
@@ -364,7 +387,7 @@ class Run:
 
     def _margin(self, key: bytes) -> float:
         """Return by how much a value must be better to be so beyond doubt; NaN if that is not known yet."""
-        return 0.0 if self.repeats is None else self.repeats.noise(key).error
+        return float(self.repeats.noise(key).error) if isinstance(self.repeats, Repeats) else 0.0
 
     def _check_stop(self, latest: Rank, margin: float = 0.0) -> None:
         """Stop if the latest value reaches the target, or if there is nothing left to do."""
@@ -388,17 +411,26 @@ class Run:
             self.stop = StopReason.CONVERGED.stop(why=self.search.converged)
 
     def _has_volume(self) -> bool:
-        """Tell whether the front of several objectives has reached the hypervolume that is the target."""
+        """Tell whether the front of several objectives has reached the hypervolume that is the target.
+
+        If repeats are averaged, it must do so when each mean is worse by its standard error.
+        """
         target, memory = self.settings.target, self.memory
-        return target is not None and memory.n_objectives > 1 and self._volume() >= target
+        if target is None or memory.n_objectives == 1 or not self._volume() >= target:
+            return False
+        if self.repeats is None or memory.reference is None:
+            return True
+        errors = np.array([self.repeats.noise(self._key(place)).error for place in memory.front.tolist()])
+        doubtful = memory.values_at(memory.front) + errors
+        return not np.isnan(doubtful).any() and hypervolume(doubtful, memory.reference) >= target
 
     def _volume(self) -> float:
-        """Return the hypervolume of the front up to the reference; computed again when it has grown."""
+        """Return the hypervolume of the front up to the reference; computed again when it has changed."""
         memory = self.memory
         if memory.reference is None:
             return math.nan
-        if self._known_volume[0] != memory.grown_at:
-            self._known_volume = memory.grown_at, memory.hypervolume(memory.reference)
+        if self._known_volume[0] is not memory.front:
+            self._known_volume = memory.front, memory.hypervolume(memory.reference)
         return self._known_volume[1]
 
     def _check_failure(self, trial_id: int, reading: Reading) -> None:
@@ -435,7 +467,8 @@ class Run:
         if self.settings.objectives is not None and grown_at is not None:
             n, place = len(self.memory.front), _place(self.number(grown_at))
             volume = "" if self.memory.reference is None else f" of {self._volume():g}"
-            found = f"the hypervolume{volume} has not grown since {n} points were on the front, {place}"
+            were = f"{points_text(n)} {'was' if n == 1 else 'were'} on the front"
+            found = f"the hypervolume{volume} has not grown since {were}, {place}"
             found = found if n else f"nothing closer to feasible than {place}"
         elif best is not None:
             violation, value = self.rank(best)

@@ -75,11 +75,6 @@ class Settings:
                 f"pass reference=, the worst value of each of {', '.join(objectives.names)} that is of "
                 f"interest; got target={self.target:g} alone"
             )
-        if self.duplicates == "reevaluate":
-            raise ValueError(
-                'duplicates="reevaluate" averages the values of one objective; with several use "cache", or '
-                '"allow" and return means over repeated measurements'
-            )
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)

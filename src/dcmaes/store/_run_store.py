@@ -198,7 +198,7 @@ def _reading(run: Run, place: int, one: Evaluation) -> Reading:
     reading = Reading(value, one.violation, reason, seconds=one.seconds)
     if objectives is None:
         return reading
-    values = objectives.signs * run.memory.values_at(np.array([place]))[0]
+    values = objectives.signs * run.memory.told_values_at(np.array([place]))[0]
     return reading._replace(values=tuple(values.tolist()))
 
 

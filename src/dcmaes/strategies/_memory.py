@@ -47,6 +47,8 @@ class Memory:
         of an evaluation is NaN: points are ranked by their violation alone, feasible ones by `front`.
     reference : array of shape (m,), or None
         The worst values of several objectives that are of interest, to be minimized.
+    is_averaged : bool
+        With several objectives: whether the means over all evaluations of a point count.
 
     Attributes
     ----------
@@ -72,10 +74,17 @@ class Memory:
     array([1., 2.])
     """
 
-    def __init__(self, sites: Sites, n_objectives: int = 1, reference: FloatArray | None = None) -> None:
+    def __init__(
+        self,
+        sites: Sites,
+        n_objectives: int = 1,
+        reference: FloatArray | None = None,
+        *,
+        is_averaged: bool = False,
+    ) -> None:
         self.sites = sites
         self.n_objectives = n_objectives
-        self._several = Several(n_objectives, reference)
+        self._several = Several(n_objectives, reference, is_averaged=is_averaged)
         self.codec = RowCodec(sites)
         self.starts = Evaluations.empty(sites.dimension)
         self.best: int | None = None
@@ -110,17 +119,20 @@ class Memory:
         evaluation: Evaluation,
         reason: str | None = None,
         values: Sequence[float] | None = None,
+        means: Sequence[float] | None = None,
     ) -> int:
         """Add one evaluation of the point that `row` and its `key` stand for, and return its place.
 
-        `values` are those of several objectives, to be minimized; None for a failure.
+        `values` are those of several objectives, to be minimized, None for a failure; `means` are the means
+        over all evaluations of the point, if these count.
         """
         place = self._n
         first = self._first.setdefault(key, place)
         previous = -1 if first == place else self._latest.get(first, first)
         if previous >= 0:
             self._latest[first] = place
-            self._compare(evaluation, self.evaluation(previous))
+            if self.n_objectives == 1:
+                self._compare(evaluation, self.evaluation(previous))
         self._rows += row
         self._records += evaluation.packed(previous)
         self._n += 1
@@ -133,7 +145,7 @@ class Memory:
             self.best, self._best_rank = place, rank
         self.has_violations |= 0.0 < evaluation.mean.violation < math.inf
         if self.n_objectives > 1:
-            self._several.append(values, is_feasible=evaluation.violation <= 0.0)
+            self._several.append(values, evaluation.mean.violation <= 0.0, means, first, previous)
         return place
 
     def tell(self, told: Evaluations, values: FloatArray | None = None) -> Evaluations:
@@ -269,7 +281,10 @@ class Memory:
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of one value, pooled over repeated points; 0 while no noise was seen."""
+        """Standard deviation of one value, pooled over repeated points; 0 while no noise was seen.
+
+        With several objectives it is not known here.
+        """
         return math.sqrt(self._squares / max(self._degrees, 1))
 
     @property
@@ -316,6 +331,8 @@ class Memory:
     def values_at(self, places: IntArray) -> FloatArray:
         """Return the values of all objectives at some places, shape (n, m); NaN where there are none.
 
+        If repeats are averaged, these are the means of the point as far as they were known then.
+
         >>> from dcmaes.space import Space
         >>> memory = Memory(Space.binary(2).sites, n_objectives=2)
         >>> several = np.array([[2.0, 1.0], [1.0, 3.0], [2.0, 2.0]])
@@ -327,9 +344,21 @@ class Memory:
         """
         return self.evaluations(places).value[:, None] if self.n_objectives == 1 else self._several.at(places)
 
+    def told_values_at(self, places: IntArray) -> FloatArray:
+        """Return the values of several objectives as they were told at some places, shape (n, m)."""
+        return self._several.told_at(places)
+
+    @property
+    def is_averaged(self) -> bool:
+        """Whether several objectives are averaged over the evaluations of a point."""
+        return self._several.is_averaged
+
     @property
     def front(self) -> IntArray:
-        """Places of the feasible evaluations of several objectives that no other one dominates, (k,)."""
+        """Places of the feasible evaluations of several objectives that no other one dominates, (k,).
+
+        Of a point whose evaluations are averaged, that of the last one.
+        """
         return self._several.front
 
     @property
@@ -340,7 +369,8 @@ class Memory:
     @property
     def grown_at(self) -> int | None:
         """The last evaluation that enlarged the hypervolume of the front, else the best; None if none did."""
-        return self.best if self._several.grown_at is None else self._several.grown_at
+        grown_at = self._several.grown_at
+        return self.best if grown_at is None else grown_at
 
     def hypervolume(self, reference: FloatArray) -> float:
         """Return the hypervolume of the front of several objectives up to a reference, shape (m,)."""

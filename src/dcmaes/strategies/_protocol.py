@@ -201,6 +201,23 @@ def make_strategy(strategy: str | Strategy[Any], options: Mapping[str, Any] | No
     return made
 
 
+def strategy_for(strategy: str | Strategy[Any], n_objectives: int) -> Strategy[Any]:
+    """Return the strategy for so many objectives, or raise if it cannot search for several.
+
+    >>> strategy_for("auto", 1).name, strategy_for("auto", 2).name
+    ('auto', 'front')
+    """
+    if n_objectives == 1:
+        return make_strategy(strategy)
+    made = make_strategy("front" if isinstance(strategy, str) and strategy == "auto" else strategy)
+    if not isinstance(made, Multiobjective):
+        raise ValueError(
+            f"strategy must be 'auto', 'front' or 'random' with several objectives ({made.name!r} searches "
+            f"for one), got {shown(strategy)}"
+        )
+    return made
+
+
 def is_registered(strategy: Strategy[Any]) -> bool:
     """Tell whether `make_strategy(strategy.name, strategy.options())` gives an equal strategy.
 

@@ -9,15 +9,15 @@ import pytest
 from optuna.samplers import BaseSampler
 from optuna.testing.pytest_samplers import (
     BasicSamplerTestCase,
+    MultiObjectiveSamplerTestCase,
     RelativeSamplerTestCase,
-    SingleOnlySamplerTestCase,
 )
 
 DcmaesSampler = optunahub.load_local_module("samplers/dcmaes", registry_root="package").DcmaesSampler
 
 
-class TestDcmaesSampler(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
-    """All cases that hold for samplers of one objective."""
+class TestDcmaesSampler(BasicSamplerTestCase, RelativeSamplerTestCase, MultiObjectiveSamplerTestCase):
+    """All cases, for one objective and several."""
 
     @pytest.fixture
     def sampler(self) -> Callable[[], BaseSampler]:

@@ -9,25 +9,25 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, TPESampler
-from optuna.study import Study, StudyDirection
+from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from dcmaes._validation import check_integer
 from dcmaes.integrations.optuna._branches import Branches
 from dcmaes.integrations.optuna._follower import Follower
 from dcmaes.integrations.optuna._parameters import ParameterSpace, nearest
-from dcmaes.integrations.optuna._trials import CONSTRAINTS_KEY, finished, outcome, violation
+from dcmaes.integrations.optuna._trials import CONSTRAINTS_KEY, finished, is_maximized, outcome
+from dcmaes.integrations.optuna._warm_start import first_points, read_warm_start
 from dcmaes.optimizer import Optimizer
+from dcmaes.run._objectives import Objectives, read_objectives
 from dcmaes.strategies import Strategy, make_strategy
+from dcmaes.strategies._protocol import strategy_for
 
-# The best so many points of earlier studies are tried first.
-_N_WARM = 5
 # Studies for which what was learned is kept.
 _N_KEPT = 8
 
@@ -72,6 +72,9 @@ class DcmaesSampler(BaseSampler):
     depends on the stored trials alone, in the order of their completion: studies can be stopped and loaded,
     and shared by workers in threads, processes and machines. Nothing but the trials themselves is stored.
 
+    A study may have one objective or several, in any directions; with several, the search is for the front
+    (`Study.best_trials`) as in `minimize(..., objectives=...)`.
+
     Parameters
     ----------
     seed : int, optional
@@ -81,7 +84,8 @@ class DcmaesSampler(BaseSampler):
         The parameters to sample together. By default all that some finished trial of the study had; the first
         value of each is drawn uniformly, or by the `independent_sampler`, if there is one.
     strategy : str or strategy
-        "auto", the name of another strategy, or an object that follows the strategy protocol.
+        "auto", the name of another strategy, or an object that follows the strategy protocol. With several
+        objectives "auto" is the strategy `front`.
     independent_sampler : BaseSampler, optional
         What samples parameters that are not in the search space; by default a `TPESampler` if there is a
         `search_space`.
@@ -91,11 +95,12 @@ class DcmaesSampler(BaseSampler):
     n_startup_trials : int
         How many trials must be complete before the strategy draws; until then points are uniform.
     consider_pruned_trials : bool
-        Whether to learn from pruned trials, by the last value they reported; else they count as failed.
-        Failed trials are ignored.
+        Whether to learn from pruned trials, by the last value they reported; else they count as failed, as
+        they do with several objectives, where nothing can be reported. Failed trials are ignored.
     warm_start : Study, sequence of Study, or sequence of FrozenTrial
-        Earlier studies of similar objectives: their best points are tried first (five in all) and the search
-        starts around them. Their values are not used, so they need not be on the same scale.
+        Earlier studies of similar objectives: their best points are tried first (five in all; of a study
+        with several objectives, points spread over its front) and the search starts around them. Their
+        values are not used, so they need not be on the same scale. Trials without a study count as minimized.
     warn_independent_sampling : bool
         Whether to warn, once for each parameter, when one is sampled independently that `search_space` lacks.
     budget : int
@@ -113,6 +118,13 @@ class DcmaesSampler(BaseSampler):
     >>> study.optimize(objective, n_trials=22)
     >>> study.best_params == {"n": 0, "act": "gelu"}
     True
+    >>> def cost_and_gain(trial):
+    ...     n = trial.suggest_int("n", 0, 9)
+    ...     return 2 * n + trial.suggest_int("waste", 0, 9), n
+    >>> study = optuna.create_study(directions=["minimize", "maximize"], sampler=DcmaesSampler(seed=0))
+    >>> study.optimize(cost_and_gain, n_trials=60)
+    >>> sorted(trial.params["n"] for trial in study.best_trials if trial.params["waste"] == 0)
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     """
 
     def __init__(
@@ -131,14 +143,16 @@ class DcmaesSampler(BaseSampler):
     ) -> None:
         self._seed = None if seed is None else check_integer("seed", seed, low=0)
         self._search_space = None if search_space is None else _check_search_space(search_space)
-        self._strategy = make_strategy(strategy)
+        make_strategy(strategy)  # raises for what is none
+        self._strategy = strategy
+        self._several: dict[tuple[str, ...], Objectives | None] = {}
         self._independent_sampler = independent_sampler or TPESampler(seed=self._seed)
         # The first values of a parameter are drawn here: a loaded study must go on in the same way.
         self._draws_unseen = independent_sampler is None and search_space is None
         self._constraints_func = constraints_func
         self._n_startup_trials = check_integer("n_startup_trials", n_startup_trials, low=0)
         self._considers_pruned = consider_pruned_trials
-        self._warm_start = _read_warm_start(warm_start)
+        self._warm_start = read_warm_start(warm_start)
         self._warns = warn_independent_sampling
         self._budget = check_integer("budget", budget, low=1)
         self._draw_seed = _fresh_seed() if self._seed is None else [self._seed]
@@ -155,7 +169,7 @@ class DcmaesSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
         """Return values of all parameters of the search space."""
-        _check_single_objective(study)
+        self._objectives(study)
         if not search_space:
             return {}
         with self._lock:
@@ -169,7 +183,7 @@ class DcmaesSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
         """Return a value of a parameter that is not in the search space."""
-        _check_single_objective(study)
+        self._objectives(study)
         with self._lock:
             handed_out = self._read(study, trial).handed_out.get(trial.number, {})
         if param_name in handed_out:  # the range in this trial is another one
@@ -238,22 +252,35 @@ class DcmaesSampler(BaseSampler):
         """Return the optimizer in this search space after all finished trials."""
         followed = (search_space, view.branches.conditions)
         if view.follower is None or view.followed != followed:
-            space, is_maximized = ParameterSpace(*followed), _is_maximized(study)
+            space, maximized = ParameterSpace(*followed), is_maximized(study)
             seed = zlib.crc32(study.study_name.encode()) if self._seed is None else self._seed
-            make = partial(self._make, seed=seed, direction="maximize" if is_maximized else "minimize")
-            read = partial(outcome, is_maximized=is_maximized, considers_pruned=self._considers_pruned)
+            direction = "maximize" if maximized == [True] else "minimize"
+            make = partial(self._make, seed=seed, direction=direction, objectives=self._objectives(study))
+            read = partial(outcome, maximized=maximized, considers_pruned=self._considers_pruned)
             view.followed = (dict(search_space), dict(view.branches.conditions))
-            view.follower = Follower(space, _start(self._warm_start, space), make, read, view.handed_out)
+            start = first_points(self._warm_start, space)
+            view.follower = Follower(space, start, make, read, view.handed_out)
         view.follower.learn(view.finished)
         return view.follower
 
-    def _make(self, space: ParameterSpace, x0: Any, seed: int, direction: str) -> Optimizer:
+    def _objectives(self, study: Study) -> Objectives | None:
+        """Return the directions of several objectives, None if there is one; raise if none can be sought."""
+        directions = tuple("maximize" if is_high else "minimize" for is_high in is_maximized(study))
+        if len(directions) > 1 and directions not in self._several:
+            strategy_for(self._strategy, len(directions))
+            # Here and not by the optimizer, of which there are many: a warning of too many comes once.
+            named = {f"f{i}": direction for i, direction in enumerate(directions)}
+            self._several[directions] = read_objectives(named, None, "minimize")
+        return self._several.get(directions)
+
+    def _make(self, space: ParameterSpace, x0: Any, seed: int, direction: str, objectives: Any) -> Optimizer:
         return Optimizer(
             space.space,
             budget=self._budget,
             seed=seed,
             strategy=self._strategy,
             direction=direction,
+            objectives=objectives,
             x0=x0,
             on_error="continue",
         )
@@ -266,14 +293,6 @@ def _check_search_space(search_space: Mapping[str, BaseDistribution]) -> dict[st
     return dict(search_space)
 
 
-def _check_single_objective(study: Study) -> None:
-    if len(study.directions) > 1:
-        raise ValueError(
-            f"DcmaesSampler is for studies of one objective, this one has {len(study.directions)}; "
-            "use NSGAIISampler"
-        )
-
-
 def _check_constraints(constraints: Any) -> tuple[float, ...]:
     values = tuple(float(value) for value in constraints)
     if any(math.isnan(value) for value in values):
@@ -281,41 +300,5 @@ def _check_constraints(constraints: Any) -> tuple[float, ...]:
     return values
 
 
-def _is_maximized(study: Study) -> bool:
-    return bool(study.direction == StudyDirection.MAXIMIZE)
-
-
 def _fresh_seed() -> list[int]:
     return [int(word) for word in np.random.SeedSequence().generate_state(4)]
-
-
-def _read_warm_start(
-    warm_start: Study | Sequence[Study] | Sequence[FrozenTrial],
-) -> list[list[Mapping[str, Any]]]:
-    """Return the parameters of the complete trials of each earlier study, best first."""
-    if isinstance(warm_start, Study):
-        warm_start = [warm_start]
-    items: list[Any] = list(warm_start)
-    if all(isinstance(item, FrozenTrial) for item in items):
-        return [_ranked(items, is_maximized=False)] if items else []
-    if not all(isinstance(item, Study) for item in items):
-        raise TypeError(f"warm_start must be studies, or trials of one study, got {warm_start!r}")
-    return [_ranked(study.get_trials(deepcopy=False), _is_maximized(study)) for study in items]
-
-
-def _ranked(trials: Sequence[FrozenTrial], is_maximized: bool) -> list[Mapping[str, Any]]:
-    complete = [trial for trial in trials if trial.state == TrialState.COMPLETE and trial.value is not None]
-    sign = -1.0 if is_maximized else 1.0
-    complete.sort(key=lambda trial: (violation(trial), sign * (trial.value or 0.0)))
-    return [trial.params for trial in complete]
-
-
-def _start(groups: Sequence[Sequence[Mapping[str, Any]]], space: ParameterSpace) -> list[dict[str, Any]]:
-    """Return the best points of earlier studies that are in the space, the studies taking turns."""
-    in_turn = chain.from_iterable(zip_longest(*groups))
-    found: list[dict[str, Any]] = []
-    for params in in_turn:
-        point = None if params is None else space.point(params)
-        if point is not None and point not in found and len(found) < _N_WARM:
-            found.append(point)
-    return found

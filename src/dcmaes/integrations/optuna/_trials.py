@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from dcmaes.optimizer import Outcome
@@ -15,20 +16,39 @@ CONSTRAINTS_KEY = "constraints"
 _LARGEST = 1e300
 
 
-def outcome(trial: FrozenTrial, *, is_maximized: bool, considers_pruned: bool) -> Outcome | None:
+def is_maximized(study: Study) -> list[bool]:
+    """Tell for each objective of a study whether it is maximized."""
+    return [direction == StudyDirection.MAXIMIZE for direction in study.directions]
+
+
+def outcome(trial: FrozenTrial, *, maximized: Sequence[bool], considers_pruned: bool) -> Outcome | None:
     """Return what to tell of a finished trial, or None for nothing: failed trials count as deleted.
 
-    A pruned trial is worth the last value it reported. An infinitely bad value is a failed evaluation.
+    A pruned trial is worth the last value it reported; with several objectives Optuna knows no such values.
+    An infinitely bad value is a failed evaluation.
     """
-    value = None
+    values = None
     if trial.state == TrialState.COMPLETE:
-        value = trial.value
+        values = trial.values
     elif trial.state == TrialState.PRUNED and considers_pruned and trial.intermediate_values:
-        value = trial.intermediate_values[max(trial.intermediate_values)]
-    if value is None or math.isnan(value):
+        values = [trial.intermediate_values[max(trial.intermediate_values)]]
+    if values is None or len(values) != len(maximized) or any(math.isnan(value) for value in values):
         return None
-    value = min(value, _LARGEST) if is_maximized else max(value, -_LARGEST)
-    return Outcome(value, violation(trial))
+    finite = tuple(
+        min(value, _LARGEST) if is_high else max(value, -_LARGEST)
+        for value, is_high in zip(values, maximized, strict=True)
+    )
+    return Outcome(finite if len(finite) > 1 else finite[0], violation(trial))
+
+
+def minimized(values: Sequence[float], maximized: Sequence[bool]) -> list[float]:
+    """Return values of several objectives as those to be minimized, none of them infinitely good.
+
+    >>> minimized([3.0, math.inf], [False, True])
+    [3.0, -1e+300]
+    """
+    pairs = zip(values, maximized, strict=True)
+    return [max(-value if is_high else value, -_LARGEST) for value, is_high in pairs]
 
 
 def violation(trial: FrozenTrial) -> float:

@@ -56,7 +56,7 @@ function frontChart(data, open) {
 function growthChart(data) {
   const limits = data.names.map((name, k) => `${name} ${number(data.reference[k])}`).join(", ");
   return chart("Hypervolume of the front", (root, width) => {
-    const height = 240, right = width - 8, top = 26, bottom = height - 36, most = data.growth[data.growth.length - 1] || 1;
+    const height = 240, right = width - 8, top = 26, bottom = height - 36, most = Math.max(0, ...data.growth) || 1;
     const y = linear(0, most * 1.05, bottom, top), ticks = y.ticks(4), left = Math.max(30, widest(ticks.map((tick) => number(tick))) + 10);
     const x = linear(0, Math.max(data.n, 2), left, right);
     root.append(svg("text", { class: "label", x: 0, y: 12 }, "hypervolume"));
