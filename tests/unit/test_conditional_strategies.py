@@ -208,8 +208,9 @@ class TestGaussianProcess:
         where = Coordinates(SITES)
         points = [{"which": "a", "x": 0.1, "y": 0.5}, {"which": "a", "x": 0.1, "y": 0.5}]
         points += [{"which": "b", "c": one, "n": 3, "y": 0.5} for one in "pqr"]
-        squares = where.squares(SPACE.encode_many(points))
-        site = {int(free): squares[i] for i, free in enumerate(where.free)}
+        at = where.of(SPACE.encode_many(points))
+        steps = (at[:, None] - at) ** 2
+        site = {int(free): steps[:, :, where.site == i].sum(axis=2) for i, free in enumerate(where.free)}
         assert site[C][0, 1] == site[N][0, 1] == site[X][2, 3] == 0.0
         np.testing.assert_allclose(site[C][0, 2:], 1.0)
         np.testing.assert_allclose(site[C][2, 3:], 1.0)

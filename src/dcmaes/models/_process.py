@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models._regression import cholesky, inverse_of
@@ -24,8 +23,8 @@ NOISE, NOISE_SPREAD = np.log(1e-3), 2.0
 SMALLEST_NOISE, LARGEST_NOISE = np.log(1e-6), np.log(0.5)
 # How far the logarithms of relevances may go from what is expected.
 FARTHEST = 6.0
-# Length of the main effects of numbers, as a share of the range.
-MAIN_LENGTH = 0.3
+# Length of the main effects of numbers, as a share of the range, and how many functions they are made of.
+MAIN_LENGTH, N_BUMPS = 0.3, 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,18 +91,32 @@ class Coordinates:
                 np.where(is_active, u, 0.5),
                 radius * is_active[:, circles],
             )
-        angle = 2 * np.pi * u[:, circles]
         corners = (x[:, site] == state) / np.sqrt(2)
-        around = [radius * np.cos(angle) / (2 * np.pi), radius * np.sin(angle) / (2 * np.pi)]
-        return np.concatenate([corners, u[:, lines], *around], axis=1)
+        around = radius[:, :, None] * _circle(2 * np.pi * u[:, circles])
+        return np.concatenate([corners, u[:, lines], around[:, :, 0], around[:, :, 1]], axis=1)
 
-    def squares(self, x: FloatArray) -> FloatArray:
-        """Return the squared distance of each pair of coded points along each free site, shape (f, n, n)."""
-        at = self.of(x)
-        squares = np.zeros((len(self.free), len(x), len(x)))
-        for column, site in zip(at.T, self.site, strict=True):
-            squares[site] += np.subtract.outer(column, column) ** 2
-        return squares
+    @cached_property
+    def effect_site(self) -> IntArray:
+        """Position of the site of each function of `effects` among the free ones, shape (e,)."""
+        lines, circles, corners, _ = self._parts
+        numbers = np.repeat(np.concatenate([lines, circles]), N_BUMPS)
+        return np.searchsorted(self.free, np.concatenate([corners, numbers]))
+
+    def effects(self, at: FloatArray) -> FloatArray:
+        """Return what main effects are made of, shape (n, m) to (n, e): of each site a unit vector.
+
+        A choice has one function for each state, a number bumps at even distances, combined so that the
+        product of two points is the covariance of their main effects (R2).
+        """
+        lines, _, corners, _ = self._parts
+        c, q = len(corners), len(lines)
+        around = np.stack(np.split(at[:, c + q :], 2, axis=1), axis=2)
+        parts = [at[:, :c] * np.sqrt(2)]
+        for place, (nodes, whitening) in zip((at[:, c : c + q, None], around), _bases(), strict=True):
+            bumps = _bump(place[:, :, None] - nodes) @ whitening
+            bumps /= np.sqrt((bumps**2).sum(axis=2, keepdims=True))
+            parts.append(bumps.reshape(len(at), bumps.shape[1] * N_BUMPS))
+        return np.concatenate(parts, axis=1)
 
 
 class Scales(NamedTuple):
@@ -178,7 +191,7 @@ class Process:
 
     def predict(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return mean and standard deviation of the function at coded points, shape (n, d) to (n,) each."""
-        covariance = self._covariance(self._where.of(x), self._at)
+        covariance = self._covariance(self._where.of(x))
         half = scipy.linalg.solve_triangular(self._factor, covariance.T, lower=True, check_finite=False)
         left = np.maximum(1 - np.einsum("nm,nm->m", half, half), 1e-12)
         return covariance @ self._alpha, np.sqrt(self.variance * left)
@@ -197,23 +210,20 @@ class Process:
         """Return the process with likelier scales, by at most so many quasi-Newton steps."""
         from scipy.optimize import Bounds, minimize  # takes a tenth of a second to load
 
-        expected, spread = self._prior
+        expected, _ = self._prior
         first = self.scales.vector()
         reach = np.append(np.full(len(first) - 2, FARTHEST), [4.0, 0.0])
         low, high = expected - reach, expected + reach
         low[-1], high[-1] = SMALLEST_NOISE, LARGEST_NOISE
-        squares = self._where.squares(self.x)
-        mains = _main_effects(squares, self.sites.is_choice[self._where.free])
         options: Any = {"maxiter": n_steps, "maxfun": n_steps + 4}
-        found = minimize(  # type: ignore[call-overload]  # the stubs know no gradient beside the value
-            lambda vector: self._loss(vector, squares, mains, expected, spread),
-            first,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=Bounds(low, high),
-            options=options,
+        found = minimize(
+            self.loss, first, jac=True, method="L-BFGS-B", bounds=Bounds(low, high), options=options
         )
         return replace(self, scales=Scales.of_vector(found.x))
+
+    def with_scales(self, scales: Scales) -> Process:
+        """Return the process of the same values with other scales."""
+        return replace(self, scales=scales)
 
     def with_beliefs(self, x: FloatArray) -> Process:
         """Return the process after values as expected at more coded points, shape (k, d)."""
@@ -233,23 +243,16 @@ class Process:
         precision = np.diag(inverse)
         return self.targets - self._alpha / precision, np.sqrt(self.variance / precision)
 
-    def _loss(
-        self,
-        vector: FloatArray,
-        squares: FloatArray,
-        mains: FloatArray,
-        expected: FloatArray,
-        spread: FloatArray,
-    ) -> tuple[float, FloatArray]:
-        """Return the negative log posterior density of scales and its gradient (R4)."""
-        n, (f, _, _) = len(self.targets), squares.shape
+    def loss(self, vector: FloatArray) -> tuple[float, FloatArray]:
+        """Return the negative log posterior density of scales, shape (f + 2,), and its gradient (R4)."""
+        at, effects, site, effect_site = self._at, self._effects, self._where.site, self._where.effect_site
+        n, f = len(self.targets), len(vector) - 2
         relevance, share = np.exp(vector[:f]), 1 / (1 + np.exp(-vector[f]))
-        noise = np.exp(vector[-1])
-        weights = relevance / relevance.sum()
-        together, slope = _matern(np.tensordot(relevance, squares, axes=1))
-        alone = np.tensordot(weights, mains, axes=1)
-        covariance = share * alone + (1 - share) * together
-        noisy = covariance.copy()
+        noise, weights = np.exp(vector[-1]), relevance / relevance.sum()
+        scaled = at * np.sqrt(relevance)[site]
+        together, slope = _matern(_squares(scaled, scaled))
+        alone = (effects * weights[effect_site]) @ effects.T
+        noisy = share * alone + (1 - share) * together
         noisy[np.diag_indices(n)] += noise / self.count
         factor = cholesky(noisy)
         alpha = scipy.linalg.cho_solve((factor, True), self.targets, check_finite=False)
@@ -257,13 +260,16 @@ class Process:
         value = (n + 1) / 2 * np.log(variance) + np.log(np.diag(factor)).sum()
         # Derivative of the value by the covariance of the data.
         outer = (inverse_of(factor) - np.outer(alpha, alpha) / variance) / 2
+        by_distance = (1 - share) * (outer * slope)
+        # The sum over pairs of what a pair counts times its squared distance, coordinate by coordinate.
+        by_column = 2 * (by_distance.sum(axis=1) @ at**2 - (at * (by_distance @ at)).sum(axis=0))
+        by_main = np.bincount(effect_site, share * (effects * (outer @ effects)).sum(axis=0), minlength=f)
         gradient = np.empty_like(vector)
-        by_distance = (1 - share) * (outer * slope).ravel()
-        by_main = share * (mains.reshape(f, -1) @ outer.ravel())
-        gradient[:f] = relevance * (squares.reshape(f, -1) @ by_distance)
+        gradient[:f] = relevance * np.bincount(site, by_column, minlength=f)
         gradient[:f] += weights * (by_main - weights @ by_main)
         gradient[f] = share * (1 - share) * np.vdot(outer, alone - together)
         gradient[-1] = noise * (np.diag(outer) / self.count).sum()
+        expected, spread = self._prior
         z = (vector - expected) / spread
         return float(value + (z @ z) / 2), gradient + z / spread
 
@@ -282,36 +288,25 @@ class Process:
     def _at(self) -> FloatArray:
         return self._where.of(self.x)
 
-    def _covariance(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """Return the covariance of the function at two sets of coordinates, in units of its variance."""
+    @cached_property
+    def _effects(self) -> FloatArray:
+        return self._where.effects(self._at)
+
+    def _covariance(self, at: FloatArray) -> FloatArray:
+        """Return the covariance of the function at coordinates, (k, m), with the data, in units of its
+        variance, shape (k, n)."""
         relevance, share = np.exp(self.scales.relevance), 1 / (1 + np.exp(-self.scales.main_share))
-        site, is_choice = self._where.site, self.sites.is_choice[self._where.free]
-        by_column = np.sqrt(relevance)[site]
-        scaled, other = left * by_column, right * by_column
-        square = (scaled**2).sum(axis=1)[:, None] + (other**2).sum(axis=1) - 2 * scaled @ other.T
-        together, _ = _matern(np.maximum(square, 0.0))
-        weights = relevance / relevance.sum()
-        # Corners of different states have no main effect in common; two of the same state have it all.
-        corners = self._n_corners
-        alone = (left[:, :corners] * (2 * weights[site[:corners]])) @ right[:, :corners].T
-        for i in np.flatnonzero(~is_choice):
-            own = np.flatnonzero(site == i)
-            step = left[:, own[0], None] - right[:, own[0]]
-            distance = step * step
-            for column in own[1:]:
-                distance += (left[:, column, None] - right[:, column]) ** 2
-            alone += weights[i] * np.exp(distance / (-2 * MAIN_LENGTH**2))
-        covariance: FloatArray = share * alone + (1 - share) * together
+        by_column = np.sqrt(relevance)[self._where.site]
+        together, _ = _matern(_squares(at * by_column, self._at * by_column))
+        weights = (relevance / relevance.sum())[self._where.effect_site]
+        effects = self._effects if at is self._at else self._where.effects(at)
+        covariance: FloatArray = (1 - share) * together
+        covariance += (effects * (share * weights)) @ self._effects.T
         return covariance
 
     @cached_property
-    def _n_corners(self) -> int:
-        """How many coordinates are those of choices; they come first."""
-        return int(self.sites.is_choice[self._where.free][self._where.site].sum())
-
-    @cached_property
     def _factor(self) -> FloatArray:
-        covariance = self._covariance(self._at, self._at)
+        covariance = self._covariance(self._at)
         covariance[np.diag_indices_from(covariance)] += np.exp(self.scales.noise) / self.count
         return cholesky(covariance)
 
@@ -321,11 +316,35 @@ class Process:
         return alpha
 
 
-def _main_effects(squares: FloatArray, is_choice: NDArray[np.bool_]) -> FloatArray:
-    """Return the covariances of the main effects of each free site, shape (f, n, n)."""
-    mains = 1 - squares
-    mains[~is_choice] = np.exp(squares[~is_choice] / (-2 * MAIN_LENGTH**2))
-    return mains
+def _bump(step: FloatArray) -> FloatArray:
+    """Return the covariance of main effects of numbers for steps between them, shape (..., k) to (...)."""
+    bump: FloatArray = np.exp((step**2).sum(axis=-1) / (-2 * MAIN_LENGTH**2))
+    return bump
+
+
+@cache
+def _bases() -> list[tuple[FloatArray, FloatArray]]:
+    """Return the middles of the bumps of numbers, shape (b, 1), and of periodic ones, shape (b, 2), each with
+    what makes them independent, shape (b, b)."""
+    angle = 2 * np.pi * np.arange(N_BUMPS) / N_BUMPS
+    bases = []
+    for nodes in (np.linspace(0, 1, N_BUMPS)[:, None], _circle(angle)):
+        factor = cholesky(_bump(nodes[:, None] - nodes) + 1e-9 * np.eye(N_BUMPS))
+        whitening: FloatArray = np.linalg.inv(factor).T.astype(np.float64)
+        bases.append((nodes, whitening))
+    return bases
+
+
+def _circle(angle: FloatArray) -> FloatArray:
+    """Return points on a circle of circumference one, shape (...) to (..., 2)."""
+    return np.stack([np.cos(angle), np.sin(angle)], axis=-1) / (2 * np.pi)
+
+
+def _squares(at: FloatArray, other: FloatArray) -> FloatArray:
+    """Return squared distances of coordinates, shapes (n, m) and (k, m) to (n, k)."""
+    square = (at**2).sum(axis=1)[:, None] + (other**2).sum(axis=1) - 2 * at @ other.T
+    squares: FloatArray = np.maximum(square, 0.0)
+    return squares
 
 
 def _matern(square: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -27,7 +27,7 @@ MOST, MOST_NUMBERS = 300, 4_000_000
 # The first proposal comes after as many evaluations as there are sites, between these limits.
 FEWEST_FIRST, MOST_FIRST = 4, 8
 # Scales are refitted whenever the number of evaluations has grown by this share, by so many steps.
-REFIT_SHARE, N_STEPS = 0.08, 10
+REFIT_SHARE, N_STEPS = 0.08, 40
 # Shares of the rises above the best value: up to such a quantile values are taken nearly as they are, higher
 # ones as their logarithm (R5). The last stands for no logarithm at all.
 SHARES = (0.1, 0.3, 0.6, 0.9, np.inf)
@@ -175,17 +175,19 @@ def _is_known(memory: Memory, chosen: list[FloatArray], x: FloatArray) -> bool:
 def refitted(state: ProcessState, memory: Memory) -> ProcessState:
     """Return the state with likelier scales, and with a larger or smaller share if that predicts better."""
     told = memory.recall(most_values(state.sites))
-    best, score, scales = state.share, -np.inf, state.scales
-    other = state.share + (1 if state.n_fits % 2 else -1)
-    for share in (state.share, other):
-        if not 0 <= share < len(SHARES):
-            continue
-        process, slope = _process(replace(state, share=share), told)
-        process = process.fitted(N_STEPS)
-        foresight = _foresight(process, slope)
-        if foresight > score:
-            best, score, scales = share, foresight, process.scales.vector()
-    return replace(state, share=best, scales=scales, n_fitted=memory.n_seen, n_fits=state.n_fits + 1)
+    process, slope = _process(state, told)
+    # From the scales so far and from those expected of any function: a fit may be stuck at either.
+    fits = [process.fitted(N_STEPS), process.with_scales(Scales.expected(state.sites)).fitted(N_STEPS)]
+    process = min(fits, key=lambda fit: fit.loss(fit.scales.vector())[0])
+    state = replace(state, scales=process.scales.vector(), n_fitted=memory.n_seen, n_fits=state.n_fits + 1)
+    share = state.share + (1 if state.n_fits % 2 else -1)
+    if not 0 <= share < len(SHARES):
+        return state
+    other, slope_of_other = _process(replace(state, share=share), told)
+    other = other.fitted(N_STEPS)
+    if _foresight(other, slope_of_other) <= _foresight(process, slope):
+        return state
+    return replace(state, share=share, scales=other.scales.vector())
 
 
 def _foresight(process: Process, slope: FloatArray) -> float:

@@ -1,0 +1,123 @@
+"""What the parts of a strategy are worth: each switched off in turn, over rows of all suites.
+
+    python benchmarks/ablation.py [--strategy ising] [--seeds 3] [--every 3] [--budget 600] [--only PART]
+
+For each part and suite: the area under the curve of targets hit without the part, over that with all parts;
+below 1, the part helps. Two standard errors of the difference over the rows are beside it. Every third row of each suite
+is run, with budgets cut to 600 evaluations, so that a part takes minutes. Runs are kept in the folder
+`--results` and not made again; results/ablation.txt has what it printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dcmaes.strategies.ising import _proposals, _relevance, _state, _strategy, _update
+from dcmaes_bench import _measures as measures
+from dcmaes_bench import _results, suite
+from dcmaes_bench._runner import plan, run_all
+from dcmaes_bench._suite_small import HELD_OUT
+
+# The parts, each with what switches it off: (module, name, value).
+PARTS: dict[str, list[tuple[Any, str, Any]]] = {
+    "all": [],
+    "shares of low values": [(_update, "_judged_share", lambda state: state)],
+    "fewer shares with choices": [(_update, "LARGEST_CHOICE_SHARE", 3)],
+    "untried choices": [(_update, "SMALLEST_CHOICES", 0.0)],
+    "far values": [(_relevance, "NEAR_ENOUGH", 2.0)],
+    "few at the centre": [(_relevance, "CLOSE", 0.0)],
+    "first points near the middle": [(_proposals, "MIDDLE", 1.0)],
+    "trend": [(_proposals, "TREND_PATIENCE", np.inf)],
+    "plateaus": [(_proposals, "SOME_TIES", 2.0)],
+    "barrier": [(_state, "VAGUE", -1.0)],
+    "cliffs": [(_update, "_judged_cliff", lambda state: state)],
+    "restarts at the best": [(_strategy, "RESTART_SHARES", (0.1, 0.3, 1.0))],
+    "widths below the spacing": [(_state, "WIDTH_IN_GAPS", 1.0)],
+    "radii": [(_proposals, "RADII", (2.0,))],
+    "limits of changes": [(_proposals, "CHANGE_LIMITS", (1e6,))],
+}
+SUITES = ("pbo", "integer", "mixint", "categorical", "combinatorial", "small")
+
+
+@contextmanager
+def without(part: str) -> Iterator[None]:
+    """Switch a part off for a while."""
+    before = [(module, name, getattr(module, name)) for module, name, _ in PARTS[part]]
+    for module, name, value in PARTS[part]:
+        setattr(module, name, value)
+    try:
+        yield
+    finally:
+        for module, name, value in before:
+            setattr(module, name, value)
+
+
+def main() -> None:
+    """Make the runs that are missing, and print the table."""
+    options = _parser().parse_args()
+    parts = [part for part in PARTS if options.only in part or part == "all"]
+    rows = [row for name in SUITES for row in suite(name) if row.label not in HELD_OUT]
+    rows = [row for name in SUITES for row in [r for r in rows if r.suite == name][:: options.every]]
+    for part in parts:
+        folder = options.results / part.replace(" ", "_")
+        with without(part):
+            jobs = plan(rows, [f"dcmaes {options.strategy}"], range(options.seeds), budget=options.budget)
+            run_all(jobs, folder, workers=1)
+    print("| part switched off |" + "".join(f" {name} |" for name in (*SUITES, "all")))
+    print("|---|" + "---|" * (len(SUITES) + 1))
+    found = {part: _areas(options.results, part, options.strategy) for part in parts}
+    for part in parts[1:]:
+        ratios = [_ratio(found["all"][name], found[part][name]) for name in SUITES]
+        every = np.concatenate(ratios, axis=1)
+        print(f"| {part} |" + "".join(f" {_cell(ratio)} |" for ratio in (*ratios, every)), flush=True)
+
+
+def _areas(results: Path, part: str, strategy: str) -> dict[str, dict[str, float]]:
+    """Return the mean area of each row, by suite; targets are those of all parts together."""
+    found: dict[str, dict[str, float]] = {}
+    for name in SUITES:
+        runs = {p: _results.read(results / p.replace(" ", "_"), name) for p in PARTS}
+        scales = measures.scales([run for of_part in runs.values() for run in of_part])
+        areas = defaultdict(list)
+        for run in runs[part]:
+            if run.optimizer == f"dcmaes {strategy}":
+                areas[run.problem].append(measures.area(run.trace, scales[run.problem, run.instance], run.budget))
+        found[name] = {row: float(np.mean(some)) for row, some in areas.items()}
+    return found
+
+
+def _ratio(before: dict[str, float], after: dict[str, float]) -> Any:
+    """Return the areas of the rows that both have, shape (2, n)."""
+    shared = [row for row in before if row in after]
+    return np.array([[areas[row] for row in shared] for areas in (before, after)]).reshape(2, len(shared))
+
+
+def _cell(areas: Any) -> str:
+    """Return the ratio of the mean areas, and two standard errors of their difference in the same unit."""
+    before, after = areas
+    if len(before) < 2:
+        return ""
+    error = 2 * (after - before).std(ddof=1) / np.sqrt(len(before))
+    return f"{after.mean() / before.mean():.3f} ± {error / before.mean():.3f}"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--strategy", default="ising")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--every", type=int, default=3)
+    parser.add_argument("--budget", type=int, default=600)
+    parser.add_argument("--only", default="", help="only parts whose name contains this")
+    parser.add_argument("--results", type=Path, required=True, help="folder for the runs")
+    return parser
+
+
+if __name__ == "__main__":
+    main()
