@@ -79,24 +79,26 @@ def main() -> None:
         print(f"| {part} |" + "".join(f" {_cell(ratio)} |" for ratio in (*ratios, every)), flush=True)
 
 
-def _areas(results: Path, part: str, strategy: str) -> dict[str, dict[str, float]]:
-    """Return the mean area of each row, by suite; targets are those of all parts together."""
-    found: dict[str, dict[str, float]] = {}
+def _areas(results: Path, part: str, strategy: str) -> dict[str, dict[tuple[str, int], float]]:
+    """Return the area of each run by suite, row and seed; targets are those of all parts together."""
+    found: dict[str, dict[tuple[str, int], float]] = {}
     for name in SUITES:
         runs = {p: _results.read(results / p.replace(" ", "_"), name) for p in PARTS}
         scales = measures.scales([run for of_part in runs.values() for run in of_part])
-        areas = defaultdict(list)
-        for run in runs[part]:
-            if run.optimizer == f"dcmaes {strategy}":
-                areas[run.problem].append(measures.area(run.trace, scales[run.problem, run.instance], run.budget))
-        found[name] = {row: float(np.mean(some)) for row, some in areas.items()}
+        found[name] = {
+            (run.problem, run.instance): measures.area(run.trace, scales[run.problem, run.instance], run.budget)
+            for run in runs[part]
+            if run.optimizer == f"dcmaes {strategy}"
+        }
     return found
 
 
-def _ratio(before: dict[str, float], after: dict[str, float]) -> Any:
-    """Return the areas of the rows that both have, shape (2, n)."""
-    shared = [row for row in before if row in after]
-    return np.array([[areas[row] for row in shared] for areas in (before, after)]).reshape(2, len(shared))
+def _ratio(before: dict[tuple[str, int], float], after: dict[tuple[str, int], float]) -> Any:
+    """Return mean areas of the rows over the seeds that both have, shape (2, n)."""
+    rows = defaultdict(list)
+    for row, seed in before.keys() & after.keys():
+        rows[row].append((before[row, seed], after[row, seed]))
+    return np.array([np.mean(pairs, axis=0) for _, pairs in sorted(rows.items())]).reshape(-1, 2).T
 
 
 def _cell(areas: Any) -> str:
