@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
 from dcmaes.strategies._memory import Memory
-from dcmaes.strategies.ising._box import Box
 from dcmaes.strategies.ising._constants import (
     BATCH,
     CHANGE_LIMITS,
@@ -27,6 +26,7 @@ from dcmaes.strategies.ising._constants import (
 from dcmaes.strategies.ising._plateau import harmless_points
 from dcmaes.strategies.ising._search import Visited, search
 from dcmaes.strategies.ising._state import Posterior
+from dcmaes.strategies.ising._steps import Box
 from dcmaes.strategies.ising._trend import trend_minimum
 
 # Tells for each coded point, shape (n, d), whether there is no use in proposing it.
