@@ -1,4 +1,4 @@
-"""Steps of the tabu search, in all chains at once: where sites are of any kind, and where all have two states."""
+"""Steps of the tabu search in all chains at once, for sites of any kind and for sites of two states."""
 
 from __future__ import annotations
 
