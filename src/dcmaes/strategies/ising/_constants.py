@@ -8,9 +8,6 @@ FIRST_VARIANCES = (1.0, 0.2, 0.2, 0.2, 0.2, 0.1, 0.01)
 FIRST_BARRIER_VARIANCES = (*FIRST_VARIANCES[:-1], 0.3)
 # The constant is never ruled out: values are standardized only approximately.
 SMALLEST_CONSTANT = 0.1
-# Choices may always differ from each other by so much of what they all have in common (the radial variance):
-# a state that was never tried is not ruled out because others were bad.
-SMALLEST_CHOICES = 0.05
 # Width of numeric sites at the start of a run, as a fraction of the range.
 FIRST_WIDTH = 0.2
 # Widths between which a numeric site is looked at.
@@ -29,9 +26,6 @@ REACH_KEEP, SMALLEST_REACH = 0.95, 3.0
 # The shares of the rises above the best value that may count as low, and the first of them (Q8).
 LOW_SHARES = (0.1, 0.3, 0.6, 0.9)
 FIRST_LOW_SHARE = 1
-# The largest share where there are choices: interactions of higher order, which no quadratic has, make values
-# that are not low misleading there.
-LARGEST_CHOICE_SHARE = 1
 # Under noise no rise counts as low below this multiple of the deviation of one value (Q15).
 LOW_IN_DEVIATIONS = 4.0
 # Under noise an improvement of the centre by less than so many standard deviations is chance (Q16), and the
@@ -39,9 +33,6 @@ LOW_IN_DEVIATIONS = 4.0
 GAIN_IN_DEVIATIONS, DOUBT_IN_ERRORS = 1.0, 2.0
 # Evaluations of at least this nearness say which rises are low.
 NEAR = 0.3
-# Evaluations closer than this, in widths and reaches, are at the centre for all the model can see: a third of
-# those used may be such.
-CLOSE = 0.05
 # Evaluations less near than this are left out if their value is far off.
 NEAR_ENOUGH = 0.01
 # The multiple of a low rise beyond which values are taken as just that: far away.
@@ -84,8 +75,6 @@ BARRIER_COST = 100.0
 PATIENCE, PATIENCE_BY_FEATURE = 40, 3
 # What share of the best point each restart in turn changes.
 RESTART_SHARES = (0.0, 0.1, 0.3, 1.0)
-# The part of the range of each number, around its middle, from which the first points of all come.
-MIDDLE = 0.5
 # What share of the sites the first points after a restart change.
 OPENING_SHARE = 0.1
 # How many of a batch may be sent across a plateau, and the share of ties at which that many are.

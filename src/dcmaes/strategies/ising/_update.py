@@ -14,12 +14,10 @@ from dcmaes.strategies.ising._cliff import judge_cliff
 from dcmaes.strategies.ising._constants import (
     BATCH,
     GAIN_IN_DEVIATIONS,
-    LARGEST_CHOICE_SHARE,
     LARGEST_WIDTH,
     LOW_SHARES,
     REACH_KEEP,
     REFIT_SHARE,
-    SMALLEST_CHOICES,
     SMALLEST_REACH,
     SMALLEST_WIDTH,
     WIDE_STEPS,
@@ -158,7 +156,6 @@ def _refit(state: Posterior, n_seen: int) -> Posterior:
 
 def _improved(state: Posterior) -> Posterior:
     variances = with_constant(state.model.improved_variances())
-    variances[2] = max(variances[2], SMALLEST_CHOICES * variances[1])
     if state.limit is None:
         return replace(state, variances=variances)
     of_barrier = with_constant(state.limit.improved_variances())
@@ -168,8 +165,7 @@ def _improved(state: Posterior) -> Posterior:
 def _judged_share(state: Posterior) -> Posterior:
     """Return the state with a larger or smaller share of low values, in turns, if that predicts better."""
     other = state.low_share + (1 if state.n_fits % 2 else -1)
-    largest = LARGEST_CHOICE_SHARE if state.feature_map.n_choices else len(LOW_SHARES) - 1
-    if not 0 <= other <= largest:
+    if not 0 <= other < len(LOW_SHARES):
         return state
     changed = _improved(replace(state, low_share=other))
     return changed if changed.foresight > state.foresight else state
