@@ -57,6 +57,9 @@ mode = {{ type = "categorical", choices = ["safe", "fast", "exact"] }}
 extra = {{ type = "binary" }}
 # size = {{ type = "ordinal", values = [16, 32, 64, 128] }}
 # depth = {{ type = "integer", low = 1, high = 9, when = {{ mode = "fast" }} }}  # only if mode is fast
+# What you know: default = 5 is tried first, and prior = [1, 3, 1] are weights of the choices, in their order.
+# extra = {{ type = "binary", default = false }}
+# mode = {{ type = "categorical", choices = ["safe", "fast", "exact"], prior = [1, 3, 1] }}
 
 # Several objectives, in the place of value and direction above; reference is the worst value of interest.
 # [objectives]
