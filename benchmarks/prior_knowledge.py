@@ -29,7 +29,7 @@ from dcmaes_bench import _results, _rows
 from dcmaes_bench._domain import Domain
 from dcmaes_bench._peers._dcmaes import point_of, space_of, vector_of
 from dcmaes_bench._recorder import Recorder, RunEnded
-from points_out import as_record
+from dcmaes_bench._results import RunRecord
 
 ROWS = (
     *("compiled loop", "heat exchanger", "phased solver", "pest control n=25", "contamination n=21"),
@@ -100,6 +100,27 @@ def knowledge(problem, instance):
         "good prior": with_prior(best),
         "wrong prior": with_prior(wrong),
     }
+
+
+def as_record(row, instance, name, budget, made):
+    """Return what was recorded of a run as the benchmark keeps it."""
+    problem = made.problem
+    return RunRecord(
+        optimizer=name,
+        problem=row.label,
+        instance=instance,
+        dimension=problem.dimension,
+        budget=budget,
+        optimum=problem.optimum if problem.optimum is not None else problem.reference,
+        tolerance=problem.tolerance,
+        n_evaluations=made.n_evaluations,
+        n_distinct=made.n_distinct,
+        best=made.best,
+        solved_at=None,
+        stop="",
+        own_time=0.0,
+        trace=made.trace,
+    )
 
 
 def areas(row, committed, n_seeds):
