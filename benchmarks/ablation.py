@@ -3,9 +3,9 @@
     python benchmarks/ablation.py [--strategy ising] [--seeds 3] [--every 3] [--budget 600] [--only PART]
 
 For each part and suite: the area under the curve of targets hit without the part, over that with all parts;
-below 1, the part helps. Two standard errors of the difference over the rows are beside it. Every third row of each suite
-is run, with budgets cut to 600 evaluations, so that a part takes minutes. Runs are kept in the folder
-`--results` and not made again; results/ablation.txt has what it printed.
+below 1, the part helps. Two standard errors of the difference over the rows are beside it. Every third row
+of each suite is run, with budgets cut to 600 evaluations, so that a part takes minutes. Runs are kept in the
+folder `--results` and not made again; results/ablation.txt has what it printed.
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ def _areas(results: Path, part: str, strategy: str) -> dict[str, dict[tuple[str,
         runs = {p: _results.read(results / p.replace(" ", "_"), name) for p in PARTS}
         scales = measures.scales([run for of_part in runs.values() for run in of_part])
         found[name] = {
-            (run.problem, run.instance): measures.area(run.trace, scales[run.problem, run.instance], run.budget)
+            (run.problem, run.instance): measures.area(
+                run.trace, scales[run.problem, run.instance], run.budget
+            )
             for run in runs[part]
             if run.optimizer == f"dcmaes {strategy}"
         }

@@ -82,6 +82,21 @@ def test_from_init_to_report(tmp_path, monkeypatch):
     assert "mine.db" in Path("mine.html").read_text()
 
 
+def test_the_defaults_are_what_a_run_begins_with(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("init", "mine.toml")
+    text = (tmp_path / "mine.toml").read_text()
+    # As the comments of the example say.
+    known = 'mode = { type = "categorical", choices = ["safe", "fast", "exact"], prior = [1, 3, 1] }'
+    assert f"# {known}" in text
+    text = re.sub(r"(?m)^mode = .*$", known, text).replace("high = 20 }", "high = 20, default = 5 }")
+    (tmp_path / "mine.toml").write_text(text)
+    assert "n=5" in run("check", "mine.toml").stdout
+    run("minimize", "mine.toml", "--budget", "3", "--quiet")
+    first = min(dc.store.read("mine.db").history, key=lambda record: record.id)
+    assert first.point == {"x": 0.5, "n": 5, "mode": "fast", "extra": False}
+
+
 def test_init_replaces_nothing_unasked(folder):
     assert "is there already" in run("init", "tune.toml", code=2).stderr
     assert Path("tune.toml").read_text() == SPEC

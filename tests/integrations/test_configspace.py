@@ -53,14 +53,41 @@ def theirs(seed=0):
 def test_variables_and_conditions():
     space = from_configspace(theirs()).space
     variables = dict(zip(space.names, space.variables, strict=True))
-    assert variables["model"] == dc.Categorical(["svm", "forest", "line"])
-    assert variables["gamma"] == dc.Float(1e-5, 1.0, log=True, when={"kernel": ["rbf", "poly"]})
+    # Their default is the choice with the largest weight.
+    assert variables["model"] == dc.Categorical(["svm", "forest", "line"], default="line", prior=[1, 1, 2])
+    gamma = theirs()["gamma"].default_value
+    assert variables["gamma"] == dc.Float(
+        1e-5, 1.0, log=True, default=gamma, when={"kernel": ["rbf", "poly"]}
+    )
     assert variables["degree"].when == {"kernel": "poly", "gamma": {"high": np.nextafter(0.5, 0)}}
-    assert variables["offset"] == dc.Float(-3.0, 3.0, when={"degree": [4, 5, 6, 8, 9]})
-    assert variables["trees"] == dc.Integer(10, 1000, log=True, when={"model": ["forest", "line"]})
+    assert variables["offset"] == dc.Float(-3.0, 3.0, default=0.0, when={"degree": [4, 5, 6, 8, 9]})
+    assert variables["trees"] == dc.Integer(
+        10, 1000, log=True, default=100, when={"model": ["forest", "line"]}
+    )
     assert variables["large"].when == {"size": ["l", "xl"]}
     assert variables["other"].when == {"size": ["s", "xl"]}
     assert variables["solver"] == dc.Categorical(["exact"])
+
+
+def test_runs_start_with_their_default():
+    converted = from_configspace(theirs())
+    assert converted.space.default == converted.default
+    result = dc.minimize(len, converted.space, budget=3, seed=0, constraints=converted.constraints)
+    assert result.history[0].point == converted.default
+
+
+def test_a_choice_that_is_ruled_out_by_its_weight_is_unlikely():
+    space = cs.ConfigurationSpace()
+    space.add(cs.CategoricalHyperparameter("a", ["x", "y", "z"], weights=[2, 0, 6], default_value="x"))
+    (variable,) = from_configspace(space).space.variables
+    assert variable == dc.Categorical(["x", "y", "z"], default="x", prior=[2, 0.02, 6])
+
+
+def test_a_default_that_was_rounded_beyond_a_bound():
+    space = cs.ConfigurationSpace()
+    space.add(cs.UniformFloatHyperparameter("a", 1 / 3, 1 / 3 + 1e-12))
+    (variable,) = from_configspace(space).space.variables
+    assert variable.low <= variable.default <= variable.high
 
 
 def test_their_points_are_ours():

@@ -133,12 +133,12 @@ class TestRefused:
             (
                 {"type": "integer", "low": 0, "hihg": 1},
                 ValueError,
-                "'hihg' is not a key of type 'integer' (known: low, high, log, periodic, step, when); did",
+                "'hihg' is not a key of type 'integer' (known: low, high, log, periodic, step, default, when",
             ),
             (
                 {"type": "binary", "low": 0},
                 ValueError,
-                "'v': 'low' is not a key of type 'binary' (known: when)",
+                "'v': 'low' is not a key of type 'binary' (known: default, prior, when)",
             ),
             ({"type": "binary", "repeat": 2}, ValueError, "'v': 'repeat' is not a key of type 'binary'"),
             ({"type": "integer", "low": 3, "high": 1}, ValueError, "'v': Integer: low must be at most high"),

@@ -43,6 +43,35 @@ def test_the_space_is_that_of_the_library():
     assert parse(GOOD).space == expected
 
 
+def test_what_is_known_of_variables():
+    text = GOOD.replace("high = 8 }", "high = 8, default = 3 }")
+    text = text.replace('["relu", "gelu"] }', '["relu", "gelu"], default = "gelu", prior = [1, 3] }')
+    space = parse(text).space
+    assert space.default == {"lr": pytest.approx(1e-3), "layers": 3, "act": "gelu", "norm": False}
+    assert space.variables[2].prior == (0.25, 0.75)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "high = 8 }",
+            "high = 8, default = 9 }",
+            "tune.toml:6: space.layers: 'layers': Integer: default must",
+        ),
+        ("high = 8 }", "high = 8, prior = [1] }", "tune.toml:6: space.layers.*'prior' is not a key of type"),
+        (
+            '"gelu"] }',
+            '"gelu"], prior = [1, 0] }',
+            "tune.toml:7: space.act: 'act': Categorical: prior must have",
+        ),
+    ],
+)
+def test_mistakes_in_what_is_known(old, new, message):
+    with pytest.raises(SpecError, match=message):
+        parse(GOOD.replace(old, new))
+
+
 def test_defaults(tmp_path):
     spec = parse(GOOD, tmp_path)
     assert (spec.direction, spec.workers, spec.store) == ("minimize", 1, tmp_path / "tune.db")

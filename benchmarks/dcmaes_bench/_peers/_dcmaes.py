@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,31 +13,41 @@ from dcmaes_bench._domain import CATEGORY, FLOAT, Domain, FloatArray
 from dcmaes_bench._recorder import Evaluate, Recorder
 from dcmaes_bench._registry import optimizer
 
+if TYPE_CHECKING:
+    from dcmaes import Space
+
 
 def search(
     domain: Domain, evaluate: Evaluate, budget: int, seed: int, *, strategy: str, is_flat: bool = False
 ) -> None:
     """Ask and tell until the evaluations are used up; `is_flat` keeps conditions from the library."""
-    from dcmaes import Optimizer, Outcome, Space
+    from dcmaes import Optimizer, Outcome
 
-    has_names = bool((domain.kind == CATEGORY).any()) or bool(domain.when)
-    specs = [_spec(domain, i) for i in range(domain.dimension)]
-    if domain.when and not is_flat:
-        for spec, when in zip(specs, domain.when, strict=True):
-            spec["when"] = {f"x{parent}": list(states) for parent, states in when.items()}
-    space = Space.from_dict(
-        {f"x{i}": spec for i, spec in enumerate(specs)} if has_names else {"array": specs}
-    )
+    space = space_of(domain, is_flat=is_flat)
     starts = evaluate.problem.starts if isinstance(evaluate, Recorder) else None
-    x0 = None if starts is None else [_point(domain, x, has_names) for x in starts]
+    x0 = None if starts is None else [point_of(domain, x, space.is_named) for x in starts]
     run = Optimizer(space, budget=budget, seed=seed, strategy=strategy, x0=x0)
     while run.should_stop() is None:
         trials = run.ask()
-        points = [_vector(domain, trial.point) for trial in trials]
+        points = [vector_of(domain, trial.point) for trial in trials]
         if isinstance(evaluate, Recorder) and evaluate.problem.outcome is not None:
             run.tell(trials, [Outcome(*evaluate.outcome(x)) for x in points])
         else:
             run.tell(trials, [evaluate(x) for x in points])
+
+
+def space_of(
+    domain: Domain, *, is_flat: bool = False, options: Mapping[int, Mapping[str, Any]] | None = None
+) -> Space:
+    """Return the space in which the library sees a domain; `options` are more keys of variables, by place."""
+    from dcmaes import Space
+
+    has_names = bool((domain.kind == CATEGORY).any()) or bool(domain.when)
+    specs = [{**_spec(domain, i), **(options or {}).get(i, {})} for i in range(domain.dimension)]
+    if domain.when and not is_flat:
+        for spec, when in zip(specs, domain.when, strict=True):
+            spec["when"] = {f"x{parent}": list(states) for parent, states in when.items()}
+    return Space.from_dict({f"x{i}": spec for i, spec in enumerate(specs)} if has_names else {"array": specs})
 
 
 def _spec(domain: Domain, i: int) -> dict[str, Any]:
@@ -51,13 +61,14 @@ def _spec(domain: Domain, i: int) -> dict[str, Any]:
     return {"type": "integer", "low": int(low), "high": int(high), "log": bool(domain.log[i])}
 
 
-def _point(domain: Domain, x: FloatArray, is_named: bool) -> Any:
+def point_of(domain: Domain, x: FloatArray, is_named: bool) -> Any:
+    """Return a vector as a point of the space."""
     if not is_named:
         return x
     return {f"x{i}": float(v) if domain.kind[i] == FLOAT else int(v) for i, v in enumerate(x)}
 
 
-def _vector(domain: Domain, point: Any) -> FloatArray:
+def vector_of(domain: Domain, point: Any) -> FloatArray:
     """Return a point as a vector; what does not count is at its lower bound."""
     if not isinstance(point, Mapping):
         return np.asarray(point, dtype=np.float64)

@@ -13,6 +13,8 @@ __all__ = ["Converted", "from_configspace"]
 
 # "Not equal to" is a list of all other values, which should not be longer.
 _LONGEST_LIST = 1000
+# By what factor the weight of a choice that is ruled out is smaller than the smallest other one.
+_RULED_OUT = 100.0
 
 
 class Converted(NamedTuple):
@@ -25,7 +27,7 @@ class Converted(NamedTuple):
     constraints : list of callables
         Its forbidden clauses: 1 where a point is forbidden, else 0.
     default : dict
-        Its default configuration, to start with.
+        Its default configuration. Runs in `space` start with it, since its variables have these defaults.
     """
 
     space: Space
@@ -37,8 +39,10 @@ def from_configspace(configuration_space: Any) -> Converted:
     """Return the space, the constraints and the default of a `ConfigSpace.ConfigurationSpace`.
 
     Points have the names and the types of configurations, so that `Configuration(space, values=point)` gives
-    a point back to ConfigSpace. Of hyperparameters with a normal or beta distribution the bounds are taken,
-    and weights of choices are not used. Conditions may be joined by "and"; an "or" must be about one parent.
+    a point back to ConfigSpace. Default values and weights of choices are taken over; a weight of 0, which
+    there rules a choice out, becomes a hundredth of the smallest other one. Of hyperparameters with a normal
+    or beta distribution the bounds are taken. Conditions may be joined by "and"; an "or" must be about one
+    parent.
 
     Parameters
     ----------
@@ -50,8 +54,11 @@ def from_configspace(configuration_space: Any) -> Converted:
     >>> from ConfigSpace import ConfigurationSpace, EqualsCondition
     >>> theirs = ConfigurationSpace({"kernel": ["linear", "rbf"], "gamma": (0.1, 1.0)})
     >>> theirs.add(EqualsCondition(theirs["gamma"], theirs["kernel"], "rbf"))
-    >>> from_configspace(theirs).space
-    Space({'kernel': Categorical(['linear', 'rbf']), 'gamma': Float(0.1, 1.0, when={'kernel': 'rbf'})})
+    >>> ours = from_configspace(theirs)
+    >>> ours.space.variables
+    (Categorical(['linear', 'rbf'], default='linear'), Float(0.1, 1.0, default=0.55, when={'kernel': 'rbf'}))
+    >>> ours.default
+    {'kernel': 'linear'}
     """
     try:
         import ConfigSpace
@@ -76,20 +83,32 @@ def from_configspace(configuration_space: Any) -> Converted:
 
 def _variable(one: Any) -> Variable:
     """Return the variable that a hyperparameter is, by what it has: choices, an order, a value or bounds."""
+    default = _plain(getattr(one, "default_value", None))
     if hasattr(one, "choices"):
-        return Categorical([_plain(value) for value in one.choices])
+        return Categorical([_plain(value) for value in one.choices], default=default, prior=_prior(one))
     if hasattr(one, "sequence"):
-        return Ordinal([_plain(value) for value in one.sequence])
+        return Ordinal([_plain(value) for value in one.sequence], default=default)
     if hasattr(one, "lower") and one.lower is not None and one.upper is not None:
         low, high, is_log = _plain(one.lower), _plain(one.upper), bool(getattr(one, "log", False))
-        if isinstance(_plain(one.default_value), int):
-            return Integer(int(low), int(high), log=is_log)
-        return Float(low, high, log=is_log)
+        if isinstance(default, int):
+            return Integer(int(low), int(high), log=is_log, default=default)
+        # Their defaults are rounded, and may lie beyond a bound.
+        return Float(low, high, log=is_log, default=min(max(default, low), high))
     if hasattr(one, "value"):
         return Categorical([_plain(one.value)])
     raise TypeError(
         f"hyperparameter {one.name!r} must have choices, a sequence, a value or bounds, got {one!r}"
     )
+
+
+def _prior(one: Any) -> list[float] | None:
+    """Return the weights of the choices, all of them positive; None if there are none."""
+    weights = getattr(one, "weights", None)
+    if weights is None:
+        return None
+    given = [float(weight) for weight in weights]
+    least = min(weight for weight in given if weight > 0.0) / _RULED_OUT
+    return [weight or least for weight in given]
 
 
 def _plain(value: Any) -> Any:

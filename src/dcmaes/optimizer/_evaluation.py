@@ -61,10 +61,11 @@ def minimize(
     strategy : str or Strategy
         "auto", the name of another strategy, or an object that follows the strategy protocol.
     x0 : point, (point, value), sequence of these, DataFrame, path, History or Result
-        Where to start. Points without a value are evaluated first; known values are learned from and cost no
-        evaluation. A DataFrame, or the CSV file at a path, has a column for each variable and, where values
-        are known, one called `value`, as `history.to_frame()` has. The history of another run (or its result)
-        tells all its evaluations, failures included.
+        Where to start. Points without a value are evaluated first, then the point made of the defaults of
+        variables, if they have any. Known values are learned from and cost no evaluation. A DataFrame, or the
+        CSV file at a path, has a column for each variable and, where values are known, one called `value`, as
+        `history.to_frame()` has. The history of another run (or its result) tells all its evaluations,
+        failures included.
     executor : concurrent.futures.Executor, callable that returns one, or None
         Where to evaluate: threads, processes, a cluster. Only its `submit` is used. A callable is called
         again if the executor breaks; the last executor it returned is shut down at the end.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -174,7 +175,8 @@ def _changes(
     exponent = sum(w * (f[base] @ f.T) for w, f in zip(weight, mapped, strict=True))
     before = np.exp(exponent) @ fit.dual
     grid = np.repeat((np.arange(_N_DRAWS)[:, np.newaxis] + 0.5) / _N_DRAWS, sites.dimension, axis=1)
-    u = sites.coordinate(sites.uniform(grid))
+    # Whatever users expected: a choice matters as much as it changes the value.
+    u = sites.coordinate(replace(sites, prior=None).uniform(grid))
     drawn = [feature(u[:, i]) for i, feature in enumerate(features)]
     effect = np.empty(sites.dimension)
     for i, (w, f, g) in enumerate(zip(weight, mapped, drawn, strict=True)):

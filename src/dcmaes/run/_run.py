@@ -19,7 +19,7 @@ from dcmaes.run._constraints import ConstraintError, Constraints
 from dcmaes.run._noise import Noise, Repeats, SeveralRepeats
 from dcmaes.run._search import EXCLUDED_DRAWS, OTHER_DRAWS, Candidate, NewPoints, Search
 from dcmaes.run._settings import N_ALIKE, PASSING, Settings, Stop, StopReason, are_alike
-from dcmaes.run._start import read_start
+from dcmaes.run._start import default_start, read_start
 from dcmaes.run._trial import Outstanding, Reading, Trial, freeze
 from dcmaes.space import Space
 from dcmaes.strategies import Evaluations, Memory, Rank, Strategy
@@ -286,10 +286,11 @@ class Run:
         return f"{message}; every evaluation failed, the first one with: {self.memory.reason(0)}"
 
     def _admit(self, x0: Any) -> Evaluations:
-        """Record the starting points with a value, queue the others, and return them all."""
+        """Record the starting points with a value, queue the others and the default, and return them all."""
         self.starts = read_start(x0, self.space, self.settings.objectives)
+        all_starts = [*self.starts, *default_start(self.space, self.starts)]
         values, violations, places = [], [], []
-        for x, reading in self.starts:
+        for x, reading in all_starts:
             (row,) = self.memory.codec.rows(x[np.newaxis])
             candidate = Candidate(row, self.memory.codec.key(row), self.space.decode(x))
             violation = self.constraints.violation(candidate.point)
@@ -308,8 +309,9 @@ class Run:
             values.append(known)
             violations.append(violation)
             places.append(place)
-        self.start_violations = violations
-        x = np.array([start.x for start in self.starts]).reshape(-1, self.space.dimension)
+        # The default is a part of the space, not of what is stored of `x0`.
+        self.start_violations = violations[: len(self.starts)]
+        x = np.array([start.x for start in all_starts]).reshape(-1, self.space.dimension)
         value, total = np.array(values, dtype=np.float64), np.array(violations, dtype=np.float64)
         return Evaluations(x, value, total, row=np.array(places, dtype=np.int64))
 

@@ -59,6 +59,23 @@ def read_start(x0: Any, space: Space, objectives: Objectives | None = None) -> l
     return [_read_one(f"x0[{i}]", item, space, objectives) for i, item in enumerate(items)]
 
 
+def default_start(space: Space, starts: list[Start]) -> list[Start]:
+    """Return the default point of the space as a starting point; none if there is none, or if it is there.
+
+    >>> import dcmaes as dc
+    >>> space = dc.Space({"layers": dc.Integer(1, 8, default=3)})
+    >>> [start.x.tolist() for start in default_start(space, [])]
+    [[2.0]]
+    >>> default_start(space, read_start({"layers": 3}, space))
+    []
+    """
+    point = space.default
+    if point is None:
+        return []
+    x = space.encode(point)
+    return [] if any(np.array_equal(x, start.x) for start in starts) else [Start(x, None)]
+
+
 def _read_one(name: str, item: Any, space: Space, objectives: Objectives | None) -> Start:
     if isinstance(item, Record):
         item = (item.point, _reading_of(name, item, objectives))

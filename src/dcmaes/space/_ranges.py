@@ -31,6 +31,7 @@ class _Range(Variable):
     log: bool = field(default=False, kw_only=True)
     periodic: bool = field(default=False, kw_only=True)
     step: float | None = field(default=None, kw_only=True)
+    default: float | None = field(default=None, kw_only=True)
     when: Mapping[str, Any] | None = field(default=None, kw_only=True)
 
     @property
@@ -89,6 +90,11 @@ class _Range(Variable):
             wanted = "positive" if self.step is None else f"at least {least}"
             raise ValueError(f"{kind}: low must be {wanted} with log=True, got low={low}")
 
+    def _check_default(self) -> None:
+        if self.default is not None:
+            state = self.encode(f"{type(self).__name__}: default", self.default)
+            object.__setattr__(self, "default", self.decode([state])[0])
+
     def _check_step(self, n_values: int, low: float, high: float) -> None:
         if n_values == 1 and low < high:
             raise ValueError(
@@ -115,6 +121,8 @@ class Integer(_Range):
         Make `high` and `low` neighbours, as 23 and 0 are among the hours of a day.
     step : int
         Take only `low`, `low + step`, `low + 2 * step` and so on; `high` is lowered to the last of them.
+    default : int, optional
+        The value to try first, as of `Categorical`.
     when : mapping, optional
         The values of other variables with which this one is active, as of `Categorical`.
 
@@ -129,6 +137,7 @@ class Integer(_Range):
     low: int
     high: int
     step: int = field(default=1, kw_only=True)
+    default: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         low = check_integer("Integer: low", self.low, low=-(2**63), high=2**63 - 1)
@@ -144,6 +153,7 @@ class Integer(_Range):
             )
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", low + n_steps * step)
+        self._check_default()
 
     @property
     def site(self) -> Site:
@@ -199,6 +209,8 @@ class Float(_Range):
         Take only `low`, `low + step`, `low + 2 * step` and so on, rounded to what they are in decimals: the
         third tenth is 0.3. `high` is lowered to the last of them; with `periodic`, which makes it the same as
         `low`, it must be a whole number of steps away. A step makes the variable a lattice, like `Integer`.
+    default : float, optional
+        The value to try first, as of `Categorical`.
     when : mapping, optional
         The values of other variables with which this one is active, as of `Categorical`.
 
@@ -227,6 +239,7 @@ class Float(_Range):
                 object.__setattr__(self, "high", self.scale.high)
                 # Equal variables have equal values: the grid follows from what the variable says of itself.
                 del self.__dict__["_grid"]
+        self._check_default()
 
     @property
     def n_values(self) -> int | float:

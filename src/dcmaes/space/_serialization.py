@@ -30,11 +30,11 @@ REQUIRED = {
     "float": ("low", "high"),
 }
 OPTIONAL = {
-    "binary": ("when",),
-    "integer": ("log", "periodic", "step", "when"),
-    "ordinal": ("when",),
-    "categorical": ("when",),
-    "float": ("log", "periodic", "step", "when"),
+    "binary": ("default", "prior", "when"),
+    "integer": ("log", "periodic", "step", "default", "when"),
+    "ordinal": ("default", "prior", "when"),
+    "categorical": ("default", "prior", "when"),
+    "float": ("log", "periodic", "step", "default", "when"),
 }
 
 
@@ -82,6 +82,8 @@ def _variable_to_dict(name: str, variable: Variable) -> dict[str, Any]:
         is_listed = key in ("values", "choices")
         data[key] = [_value_to_plain(name, entry) for entry in value] if is_listed else value
     options = variable.options
+    if "default" in options:
+        options["default"] = _value_to_plain(name, variable.default)
     if variable.when is not None:
         options["when"] = {key: _when_to_plain(name, allowed) for key, allowed in variable.when.items()}
     return data | options
@@ -111,6 +113,8 @@ def _variable_from_dict(name: str, data: Any) -> Variable:
         for key in ("values", "choices"):
             if isinstance(arguments.get(key), (list, tuple)):
                 arguments[key] = [_value_from_plain(value) for value in arguments[key]]
+        if "default" in arguments:
+            arguments["default"] = _value_from_plain(arguments["default"])
         if isinstance(arguments.get("when"), Mapping):
             arguments["when"] = {key: _when_from_plain(entry) for key, entry in arguments["when"].items()}
         return KINDS[kind](**arguments)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dcmaes._validation import FloatArray, IntArray, readonly
 from dcmaes.space._conditions import Conditions
 from dcmaes.space._listing import Listing
+from dcmaes.space._prior import Prior
 
 
 class SiteKind(IntEnum):
@@ -74,6 +75,8 @@ class Sites:
         units of their step, so that neighbours are 1 apart. All others: 0 and n_states - 1.
     conditions : Conditions or None
         Which sites are active only with certain states of others; None if all of them always are.
+    prior : Prior or None
+        How likely the states of some sites are when they are drawn; None if all are drawn uniformly.
 
     Examples
     --------
@@ -90,6 +93,7 @@ class Sites:
     low: FloatArray
     high: FloatArray
     conditions: Conditions | None = None
+    prior: Prior | None = None
 
     def __post_init__(self) -> None:
         types = {"kind": np.int8, "n_states": np.int64, "periodic": np.bool_, "log": np.bool_}
@@ -104,10 +108,10 @@ class Sites:
         if not isinstance(other, Sites):
             return NotImplemented
         is_same = all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _ARRAYS)
-        return is_same and self.conditions == other.conditions
+        return is_same and self.conditions == other.conditions and self.prior == other.prior
 
     def __hash__(self) -> int:
-        return hash((*(getattr(self, name).tobytes() for name in _ARRAYS), self.conditions))
+        return hash((*(getattr(self, name).tobytes() for name in _ARRAYS), self.conditions, self.prior))
 
     @property
     def dimension(self) -> int:
@@ -212,8 +216,8 @@ class Sites:
     def awake(self, x: FloatArray, before: FloatArray, uniforms: FloatArray) -> FloatArray:
         """Return coded points, changed from others, with sites drawn that nobody chose, shape (..., d).
 
-        A site that was inactive before, and was not changed, has a state that says nothing. It is drawn
-        uniformly, for the case that it is active now. Without conditions, `x` itself is returned.
+        A site that was inactive before, and was not changed, has a state that says nothing. It is drawn as by
+        `uniform`, for the case that it is active now. Without conditions, `x` itself is returned.
 
         >>> from dcmaes import Binary, Float, Space
         >>> space = Space({"on": Binary(), "rate": Float(0, 1, when={"on": True})})
@@ -324,7 +328,7 @@ class Sites:
         """Return coded points uniform over the states, shape (..., d), from random numbers in [0, 1).
 
         Continuous sites are uniform over their range. Logarithmic sites are uniform in the logarithm, each
-        state of a lattice standing for the values that round to it.
+        state of a lattice standing for the values that round to it. Sites with a prior follow it.
 
         >>> from dcmaes import Space
         >>> sites = Space.integers(2, 0, 4).sites
@@ -341,7 +345,24 @@ class Sites:
             x[..., cols] = self._value(uniforms[..., cols], cols)
         if (cols := self._log_continuous) is not None:
             x[..., cols] = self._log_value(uniforms[..., cols], cols)
+        if self.prior is not None:
+            x[..., self.prior.sites] = self.prior.states(uniforms[..., self.prior.sites])
         return x
+
+    def shares(self, site: int) -> FloatArray:
+        """Return how likely each state of a site is when it is drawn without a scale, shape (n_states,).
+
+        All are equally likely, unless the site has a prior.
+
+        >>> from dcmaes import Categorical, Space
+        >>> space = Space({"a": Categorical(["x", "y"]), "b": Categorical(["x", "y"], prior=[3, 1])})
+        >>> space.sites.shares(0), space.sites.shares(1)
+        (array([0.5, 0.5]), array([0.75, 0.25]))
+        """
+        if self.prior is not None and site in self.prior.shares:
+            return self.prior.shares[site]
+        n_states = int(self.n_states[site])
+        return np.full(n_states, 1.0 / max(n_states, 1))
 
     def _log_position(self, u: FloatArray, cols: slice | IntArray) -> FloatArray:
         position = self.low[cols] * np.expm1(u * self._log_range[cols])

@@ -13,6 +13,7 @@ from dcmaes._html import html_table
 from dcmaes._validation import FloatArray, as_floats, check_generator, check_integer, check_list, shown
 from dcmaes.space._conditions import compile_conditions
 from dcmaes.space._layouts import Layout, NamedLayout, PositionalLayout
+from dcmaes.space._prior import compile_prior
 from dcmaes.space._ranges import Integer
 from dcmaes.space._serialization import space_from_dict, space_to_dict
 from dcmaes.space._sites import Sites
@@ -118,7 +119,8 @@ class Space:
         columns = (np.array(column) for column in zip(*(v.site for v in variables), strict=True))
         arrays = dict(zip(Site._fields, columns, strict=True))
         conditions = None if names is None else compile_conditions(names, variables)
-        self._sites = Sites(**arrays, conditions=conditions)
+        prior = compile_prior([variable.prior for variable in variables])
+        self._sites = Sites(**arrays, conditions=conditions, prior=prior)
         self._layout = (
             PositionalLayout(variables) if names is None else NamedLayout(names, variables, self._sites)
         )
@@ -162,6 +164,28 @@ class Space:
         return math.prod(n_values) if is_flat else self._sites.listing.size
 
     @property
+    def default(self) -> Any:
+        """The point that is made of the defaults of variables; None if no variable has one.
+
+        Variables without a default are in the middle of their range (of the logarithms, with `log`); choices
+        are those with the largest weight, or the first ones. Inactive variables are left out, whatever their
+        default. Runs evaluate this point first.
+
+        >>> from dcmaes import Categorical, Integer, Space
+        >>> space = Space({"layers": Integer(1, 9), "act": Categorical(["relu", "gelu"], default="gelu")})
+        >>> space.default
+        {'layers': 5, 'act': 'gelu'}
+        """
+        states = [variable.default_state for variable in self._variables]
+        if all(state is None for state in states):
+            return None
+        x = self._sites.rest.copy()
+        for site, shares in ({} if self._sites.prior is None else self._sites.prior.shares).items():
+            x[site] = shares.argmax()
+        x = np.array([old if new is None else new for old, new in zip(x, states, strict=True)])
+        return self._layout.decode_many(x[np.newaxis])[0]
+
+    @property
     def sites(self) -> Sites:
         """The variables as strategies see them."""
         return self._sites
@@ -181,6 +205,8 @@ class Space:
 
     def sample(self, rng: np.random.Generator, n: int) -> list[Any]:
         """Return `n` points at random: uniform over values, or over logarithms where `log` is set.
+
+        Choices with weights (`prior=`) are drawn accordingly.
 
         >>> from dcmaes import Space
         >>> Space.binary(3).sample(np.random.default_rng(0), 2)
@@ -308,7 +334,8 @@ class Space:
             inside = ", ".join(f"{n!r}: {v!r}" for n, v in zip(self._names, self._variables, strict=True))
             return f"Space({{{inside}}})"
         first = self._variables[0]
-        if isinstance(first, (Binary, Integer)) and all(v == first for v in self._variables):
+        is_plain = isinstance(first, (Binary, Integer)) and first.default is None and first.prior is None
+        if is_plain and all(v == first for v in self._variables):
             kind = "binary" if isinstance(first, Binary) else "integers"
             arguments = repr(first).partition("(")[2].removesuffix(")")
             return f"Space.{kind}({self.dimension}{', ' if arguments else ''}{arguments})"
@@ -318,11 +345,11 @@ class Space:
         shown = list(zip(self.names, self._variables, strict=True))[:_MOST_ROWS]
         header = ["name", "type", "values"]
         rows = [[name, type(v).__name__, v.describe()] for name, v in shown]
-        if self._sites.has_conditions:
-            header.append("when")
-            rows = [
-                [*row, "" if v.when is None else str(v.when)] for row, (_, v) in zip(rows, shown, strict=True)
-            ]
+        for option in ("default", "prior", "when"):
+            if any(option in v.options for v in self._variables):
+                header.append(option)
+                for row, (_, v) in zip(rows, shown, strict=True):
+                    row.append(_option_text(v, option))
         if len(shown) < self.dimension:
             rows.append(["…", "", f"{self.dimension - len(shown)} more", *[""] * (len(header) - 3)])
         size = "infinitely many points" if self.size == math.inf else f"{self.size:.6g} points"
@@ -340,6 +367,14 @@ class Space:
             raise ValueError(
                 f"x must be {wanted} for variable {self.names[i]!r}, got {x[row, i]} in row {row}"
             )
+
+
+def _option_text(variable: Variable, option: str) -> str:
+    """Return one of the arguments by keyword as a table shows it, empty if it was not given."""
+    given = variable.options.get(option)
+    if option == "prior" and given is not None:
+        return ", ".join(f"{share:.3g}" for share in given[:10]) + (", ..." if len(given) > 10 else "")
+    return "" if option not in variable.options else str(given)
 
 
 def _pairs(variables: Any) -> list[tuple[Any, Any]]:

@@ -7,13 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from dcmaes._validation import as_scalar, shown
 from dcmaes.space._identity import ChoiceIndex, identity_key, list_choices
+from dcmaes.space._prior import read_prior
 from dcmaes.space._sites import CATEGORY, LATTICE, SiteKind
 from dcmaes.space._when import Between, read_when
 
@@ -77,9 +78,15 @@ class Variable(ABC):
     ----------
     when : mapping or None
         The values of other variables with which this one is active; None if it always is.
+    default : value or None
+        The value to try first; None if there is none (or if that is the choice None: see `default_state`).
+    prior : tuple of float or None
+        How likely each value is, before anything is known; None if they are equally likely.
     """
 
     when: Mapping[str, Any] | None = None
+    default: Any = None
+    prior: Sequence[float] | None = None
 
     @property
     @abstractmethod
@@ -107,9 +114,16 @@ class Variable(ABC):
         return False
 
     @property
+    def default_state(self) -> float | None:
+        """The coded value to try first; None if there is none."""
+        return None if self.default is None else self.encode("default", self.default)
+
+    @property
     def options(self) -> dict[str, Any]:
         """The arguments by keyword that are not as by default."""
-        return {} if self.when is None else {"when": self.when}
+        found = {} if self.default_state is None else {"default": self.default}
+        found |= {} if self.prior is None else {"prior": list(self.prior)}
+        return found | ({} if self.when is None else {"when": self.when})
 
     def with_when(self, when: Mapping[str, Any] | None) -> Self:
         """Return the same variable with another condition; None for none.
@@ -161,6 +175,10 @@ class Binary(Variable):
 
     Parameters
     ----------
+    default : bool, optional
+        The value to try first, as of `Categorical`.
+    prior : sequence of two floats, optional
+        Weights of False and True, as of `Categorical`.
     when : mapping, optional
         The values of other variables with which this one is active, as of `Categorical`.
 
@@ -171,9 +189,14 @@ class Binary(Variable):
     True
     """
 
+    default: bool | None = field(default=None, kw_only=True)
+    prior: Sequence[float] | None = field(default=None, kw_only=True)
     when: Mapping[str, Any] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        if self.default is not None:
+            object.__setattr__(self, "default", self.encode("Binary: default", self.default) == 1.0)
+        object.__setattr__(self, "prior", read_prior("Binary", self.prior, 2))
         object.__setattr__(self, "when", read_when("Binary", self.when))
 
     @property
@@ -217,6 +240,24 @@ class Binary(Variable):
 class _Listed(Variable):
     """A variable with a list of values, which are handed out as the very objects that were given."""
 
+    _default: int | None
+
+    def _read_options(self, default: Any, prior: Any, when: Any) -> None:
+        """Keep the arguments that are the same of all such variables, checked."""
+        kind = type(self).__name__
+        # None may be one of the values; if it is not, it means that there is no default.
+        is_none = default is ... or (default is None and self._index.find(None) is None)
+        state = None if is_none else int(self.encode(f"{kind}: default", default))
+        object.__setattr__(self, "_default", state)
+        object.__setattr__(self, "default", None if state is None else self.listed[state])
+        object.__setattr__(self, "prior", read_prior(kind, prior, len(self.listed)))
+        object.__setattr__(self, "when", read_when(kind, when))
+
+    @property
+    def default_state(self) -> float | None:
+        """The position of the value to try first; None if there is none."""
+        return None if self._default is None else float(self._default)
+
     @property
     @abstractmethod
     def listed(self) -> tuple[Any, ...]:
@@ -254,10 +295,10 @@ class _Listed(Variable):
         if not isinstance(other, _Listed):
             return NotImplemented
         is_same = type(self) is type(other) and self._keys == other._keys
-        return is_same and self.when == other.when
+        return is_same and (self._default, self.prior, self.when) == (other._default, other.prior, other.when)
 
     def __hash__(self) -> int:
-        return hash((type(self), self._keys, self.when))
+        return hash((type(self), self._keys, self._default, self.prior, self.when))
 
     @cached_property
     def _keys(self) -> tuple[Any, ...]:
@@ -265,10 +306,19 @@ class _Listed(Variable):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The lookup tables may hold object identities, which a copy must not inherit.
-        return partial(type(self), **self.options), (list(self.listed),)
+        options = {name: option for name, option in self.options.items() if name != "default"}
+        return _rebuilt, (type(self), list(self.listed), self._default, options)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({list(self.listed)!r}{self._options_text()})"
+
+
+def _rebuilt(
+    kind: type[Ordinal | Categorical], listed: list[Any], default: int | None, options: dict[str, Any]
+) -> Ordinal | Categorical:
+    """Return a copy, whose default is found by its place: it may be an object that is like no other."""
+    chosen = {} if default is None else {"default": listed[default]}
+    return kind(listed, **chosen, **options)
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -279,6 +329,10 @@ class Ordinal(_Listed):
     ----------
     values : sequence
         The values in their order; neighbours count as equally far apart. Points contain these objects.
+    default : object, optional
+        The value to try first, as of `Categorical`.
+    prior : sequence of float, optional
+        A weight for each value, as of `Categorical`.
     when : mapping, optional
         The values of other variables with which this one is active, as of `Categorical`.
 
@@ -289,11 +343,20 @@ class Ordinal(_Listed):
     """
 
     values: tuple[Any, ...]
+    default: Any = None
+    prior: Sequence[float] | None = None
     when: Mapping[str, Any] | None = None
 
-    def __init__(self, values: Iterable[Any], *, when: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        values: Iterable[Any],
+        *,
+        default: Any = ...,
+        prior: Sequence[float] | None = None,
+        when: Mapping[str, Any] | None = None,
+    ) -> None:
         object.__setattr__(self, "values", list_choices("Ordinal: values", values))
-        object.__setattr__(self, "when", read_when("Ordinal", when))
+        self._read_options(default, prior, when)
 
     @property
     def listed(self) -> tuple[Any, ...]:
@@ -316,6 +379,12 @@ class Categorical(_Listed):
     choices : sequence
         Any objects; points contain the objects themselves. Choices are the same if they are equal and of the
         same type: 1, True, 1.0 and "1" are four choices; objects without a hash are compared by identity.
+    default : object, optional
+        The choice to try first. If any variable of a space has a default, the first point, after those given
+        as `x0`, is made of them: see `Space.default`.
+    prior : sequence of float, optional
+        A weight for each choice: how likely it is to be good, as far as you know. Weights are positive; only
+        their ratios matter. Where choices are drawn at random, as at the start, they are drawn accordingly.
     when : mapping, optional
         The values of other variables with which this one is active: a dict from a name to a value, a list of
         values, or for numbers a range such as `{"low": 2, "high": 5}`, either end of which may be left out.
@@ -328,14 +397,25 @@ class Categorical(_Listed):
     Categorical(['relu', 'gelu', 'tanh'])
     >>> Categorical(["max", "mean"], when={"layers": {"low": 2}})
     Categorical(['max', 'mean'], when={'layers': {'low': 2}})
+    >>> Categorical(["relu", "gelu", "tanh"], default="gelu", prior=[1, 2, 1])
+    Categorical(['relu', 'gelu', 'tanh'], default='gelu', prior=[0.25, 0.5, 0.25])
     """
 
     choices: tuple[Any, ...]
+    default: Any = None
+    prior: Sequence[float] | None = None
     when: Mapping[str, Any] | None = None
 
-    def __init__(self, choices: Iterable[Any], *, when: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        choices: Iterable[Any],
+        *,
+        default: Any = ...,
+        prior: Sequence[float] | None = None,
+        when: Mapping[str, Any] | None = None,
+    ) -> None:
         object.__setattr__(self, "choices", list_choices("Categorical: choices", choices))
-        object.__setattr__(self, "when", read_when("Categorical", when))
+        self._read_options(default, prior, when)
 
     @property
     def listed(self) -> tuple[Any, ...]:

@@ -29,7 +29,7 @@ class RandomState:
 
 @dataclass(frozen=True)
 class RandomSearch:
-    """Draw every point uniformly, independently of what was found before.
+    """Draw every point uniformly (choices by their weights), independently of what was found before.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class RandomSearch:
         return state
 
     def summary(self, state: RandomState, memory: Memory) -> Summary:
-        """Return the uniform distribution."""
+        """Return the distribution from which points are drawn."""
         sites = state.sites
         midpoints = (np.arange(_N_MIDPOINTS) + 0.5) / _N_MIDPOINTS
         u = sites.coordinate(sites.uniform(np.repeat(midpoints[:, None], sites.dimension, axis=1)))
@@ -88,7 +88,7 @@ class RandomSearch:
         return Summary(
             mean=u.mean(axis=0),
             deviation=u.std(axis=0),
-            probabilities=tuple(np.full(n, 1.0 / n) if n else np.empty(0) for n in n_kept),
+            probabilities=tuple(sites.shares(i) if n else np.empty(0) for i, n in enumerate(n_kept)),
             correlation=None,
             step_size=1.0,
         )

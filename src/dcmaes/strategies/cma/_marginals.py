@@ -69,6 +69,15 @@ class Layout:
         return readonly(np.arange(int(self.n_choices.max(initial=0))) < self.n_choices[:, None])
 
     @cached_property
+    def shares(self) -> FloatArray:
+        """How likely the states of one-of-c sites are to begin with, shape (b, c): by the prior, or equal."""
+        shares = self.is_state / np.maximum(self.n_choices, 1)[:, None]
+        if self.sites.prior is not None:
+            for row, site in enumerate(self.category.tolist()):
+                shares[row, : self.n_choices[row]] = self.sites.shares(site)
+        return readonly(shares)
+
+    @cached_property
     def n_sites(self) -> int:
         """Number of sites that can move, n + b."""
         return len(self.numeric) + len(self.category)

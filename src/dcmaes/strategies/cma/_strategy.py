@@ -215,12 +215,12 @@ def distribution_around(
     step_size : float
         Standard deviation of every numeric site.
     choices : array of shape (b,), optional
-        Preferred choices of the one-of-c sites, -1 for none; by default all are equal.
+        Preferred choices of the one-of-c sites, -1 for none; by default only their prior counts.
     """
     gap = layout.gap(mean)
     # Rounding alone gives a lattice step up to a quarter of a squared spacing: only the rest is added (K22).
     variance = np.maximum(step_size**2 - gap**2 / 4, FIRST_MUTATION * gap**2)
-    probabilities = layout.is_state / np.maximum(layout.n_choices, 1)[:, None]
+    probabilities = layout.shares
     if choices is not None:
         preferred = choices[:, None] == np.arange(layout.is_state.shape[1])
         trust = np.where(choices >= 0, START_TRUST, 0.0)[:, None]
@@ -245,13 +245,12 @@ def widened(distribution: Distribution, step_size: float, population_size: int) 
     lattice = np.minimum(NEARBY_SPACINGS * gap, NEARBY_SHARE * step_size)
     lattice = np.maximum(lattice, np.sqrt(NEARBY_JUMPS) * gap)
     deviation = np.where(layout.is_lattice, lattice, NEARBY_CONTINUOUS_SHARE * step_size)
-    equal = layout.is_state / np.maximum(layout.n_choices, 1)[:, None]
     marginals = Marginals.within_limits(
         layout,
         mean=old.mean,
         step_size=1.0,
         scale=np.maximum(old.numeric.deviation, deviation),
-        probabilities=(1 - START_TRUST) * equal + START_TRUST * old.probabilities,
+        probabilities=(1 - START_TRUST) * layout.shares + START_TRUST * old.probabilities,
         mutation=np.full(len(layout.category), FIRST_MUTATION),
         floor=smallest_floor(layout.n_sites, population_size),
     )

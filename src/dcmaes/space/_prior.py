@@ -1,0 +1,104 @@
+"""Weights of choices: what users expect of them before anything is evaluated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dcmaes._validation import FloatArray, IntArray, check_list, check_number, readonly, shown
+
+# A choice that is less likely than the likeliest by more than this factor would never be drawn: a mistake.
+MOST_UNEQUAL = 1e9
+# By how much the sum of weights may miss 1 and still be that of probabilities, which are kept as they are.
+_ROUNDING = 1e-9
+
+
+def read_prior(owner: str, prior: Any, n_states: int) -> tuple[float, ...] | None:
+    """Return weights as probabilities, shape (n_states,), or raise saying what would be right; None for none.
+
+    >>> read_prior("Categorical", [6, 1, 1], 3)
+    (0.75, 0.125, 0.125)
+    """
+    if prior is None:
+        return None
+    name = f"{owner}: prior"
+    given = check_list(name, prior, "a list of positive numbers, one for each value")
+    if len(given) != n_states:
+        raise ValueError(f"{name} must have {n_states} weights, one for each value; got {shown(given)}")
+    weights = [check_number(f"{name}[{i}]", weight) for i, weight in enumerate(given)]
+    largest = max(weights)
+    if min(weights) <= 0.0:
+        hint = "leave a value out of the list to rule it out"
+        raise ValueError(f"{name} must have positive weights only ({hint}), got {shown(given)}")
+    if min(weights) < largest / MOST_UNEQUAL:
+        wanted = f"weights that differ by a factor of at most {MOST_UNEQUAL:.0e}"
+        raise ValueError(f"{name} must have {wanted}, got {shown(given)}")
+    # Dividing by the largest first keeps the sum in the range of floating point.
+    total = math.fsum(weight / largest for weight in weights)
+    if abs(total * largest - 1.0) <= _ROUNDING:
+        return tuple(weights)
+    return tuple(weight / largest / total for weight in weights)
+
+
+class Prior:
+    """How likely the states of some sites are when they are drawn.
+
+    Parameters
+    ----------
+    shares : mapping of int to sequence of float
+        For each site that has weights, the probabilities of its states.
+
+    Attributes
+    ----------
+    sites : int array of shape (k,)
+        Those sites, in ascending order.
+    shares : dict of int to array of shape (n_states,)
+        The probabilities.
+
+    Examples
+    --------
+    >>> prior = Prior({2: [0.75, 0.25], 5: [0.1, 0.2, 0.7]})
+    >>> prior.sites, prior.states(np.array([[0.7, 0.2], [0.8, 0.4]]))
+    (array([2, 5]), array([[0., 1.],
+           [1., 2.]]))
+    """
+
+    def __init__(self, shares: Mapping[int, Sequence[float]]) -> None:
+        self.shares: dict[int, FloatArray] = {
+            site: readonly(np.array(shares[site], dtype=np.float64)) for site in sorted(shares)
+        }
+        self.sites: IntArray = readonly(np.array(list(self.shares), dtype=np.int64))
+        sizes = np.array([len(share) for share in self.shares.values()], dtype=np.int64)
+        self._first = np.cumsum(sizes) - sizes
+        self._last = sizes - 1.0
+        # Where the states of all sites end, the i-th site between i and i + 1: one search finds them all.
+        self._ends = np.concatenate([i + np.cumsum(share) for i, share in enumerate(self.shares.values())])
+        self._ends[np.cumsum(sizes) - 1] = np.arange(1, len(sizes) + 1)
+
+    def states(self, uniforms: FloatArray) -> FloatArray:
+        """Return the states that random numbers in [0, 1) stand for, shape (..., k)."""
+        place = np.searchsorted(self._ends, uniforms + np.arange(len(self.sites)), side="right")
+        # A number just below 1 may have been rounded up to the next site.
+        states: FloatArray = np.minimum(place - self._first, self._last)
+        return states
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Prior):
+            return NotImplemented
+        return np.array_equal(self.sites, other.sites) and np.array_equal(self._ends, other._ends)
+
+    def __hash__(self) -> int:
+        return hash((self.sites.tobytes(), self._ends.tobytes()))
+
+
+def compile_prior(priors: Sequence[Sequence[float] | None]) -> Prior | None:
+    """Return the weights of all variables, in their order; None if no one has any.
+
+    >>> compile_prior([None, None]) is None
+    True
+    """
+    shares = {site: prior for site, prior in enumerate(priors) if prior is not None}
+    return Prior(shares) if shares else None
