@@ -1,4 +1,4 @@
-"""The constants of the strategy; `benchmarks/ising_ablation.py` measures what some of them are worth."""
+"""The constants of the strategy; `benchmarks/ablation.py` measures what its parts are worth."""
 
 # Points proposed for each refit: few, because every one may teach the next.
 BATCH = 4
@@ -26,6 +26,9 @@ REACH_KEEP, SMALLEST_REACH = 0.95, 3.0
 # The shares of the rises above the best value that may count as low, and the first of them (Q8).
 LOW_SHARES = (0.1, 0.3, 0.6, 0.9)
 FIRST_LOW_SHARE = 1
+# The largest share where there are choices: interactions of higher order, which no quadratic has, make values
+# that are not low misleading there, and hide cliffs.
+LARGEST_CHOICE_SHARE = 1
 # Under noise no rise counts as low below this multiple of the deviation of one value (Q15).
 LOW_IN_DEVIATIONS = 4.0
 # Under noise an improvement of the centre by less than so many standard deviations is chance (Q16), and the
@@ -33,6 +36,9 @@ LOW_IN_DEVIATIONS = 4.0
 GAIN_IN_DEVIATIONS, DOUBT_IN_ERRORS = 1.0, 2.0
 # Evaluations of at least this nearness say which rises are low.
 NEAR = 0.3
+# Evaluations closer than this, in widths and reaches, are at the centre for all the model can see: a third of
+# those used may be such.
+CLOSE = 0.05
 # Evaluations less near than this are left out if their value is far off.
 NEAR_ENOUGH = 0.01
 # The multiple of a low rise beyond which values are taken as just that: far away.

@@ -13,6 +13,7 @@ from dcmaes.models import FeatureMap, Regression
 from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies.ising._barrier import beyond_constraints, limit_of
 from dcmaes.strategies.ising._constants import (
+    CLOSE,
     COARSE,
     FAR_TARGET,
     FIRST_LOW_SHARE,
@@ -74,7 +75,10 @@ class Neighbourhood:
         """Return the `window` evaluations nearest to the centre of the features; `deviation` is the noise."""
         features = feature_map.features(memory.x)
         distance = distances(features, feature_map.n_choices, reach)
-        nearest = np.argsort(distance, kind="stable")[:window]
+        nearest = np.argsort(distance, kind="stable")
+        # After a restart at a point on which everything has converged, that alone must not fill the window.
+        n_close = int((distance < CLOSE).sum())
+        nearest = np.delete(nearest, slice(window // 3, max(n_close, window // 3)))[:window]
         near = nearness(distance[nearest], feature_map.n_features)
         used = memory.take(nearest)
         return Neighbourhood(

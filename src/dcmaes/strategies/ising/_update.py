@@ -14,6 +14,7 @@ from dcmaes.strategies.ising._cliff import judge_cliff
 from dcmaes.strategies.ising._constants import (
     BATCH,
     GAIN_IN_DEVIATIONS,
+    LARGEST_CHOICE_SHARE,
     LARGEST_WIDTH,
     LOW_SHARES,
     REACH_KEEP,
@@ -165,7 +166,8 @@ def _improved(state: Posterior) -> Posterior:
 def _judged_share(state: Posterior) -> Posterior:
     """Return the state with a larger or smaller share of low values, in turns, if that predicts better."""
     other = state.low_share + (1 if state.n_fits % 2 else -1)
-    if not 0 <= other < len(LOW_SHARES):
+    largest = LARGEST_CHOICE_SHARE if state.feature_map.n_choices else len(LOW_SHARES) - 1
+    if not 0 <= other <= largest:
         return state
     changed = _improved(replace(state, low_share=other))
     return changed if changed.foresight > state.foresight else state
