@@ -12,9 +12,9 @@ from dcmaes.space import Categorical, Integer, Space
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies.ising import IsingSearch
 from dcmaes.strategies.ising._barrier import beyond_constraints, limit_of
-from dcmaes.strategies.ising._box import Box
 from dcmaes.strategies.ising._constants import BARRIER_COST, FIRST_VARIANCES
 from dcmaes.strategies.ising._search import search
+from dcmaes.strategies.ising._steps import Box
 
 
 def test_violations_tell_how_far_only_if_they_differ():

@@ -10,9 +10,9 @@ import dcmaes as dc
 from dcmaes.models import Energy, FeatureMap
 from dcmaes.space import Space
 from dcmaes.strategies import Evaluations, IsingSearch
-from dcmaes.strategies.ising._box import Box
 from dcmaes.strategies.ising._relevance import low_rise, nearness, rises
 from dcmaes.strategies.ising._search import search
+from dcmaes.strategies.ising._steps import Box
 
 
 def evaluations(values, violations=None):

@@ -11,8 +11,8 @@ from dcmaes.strategies.front._constants import BEHIND, CHANGE_LIMITS, N_DRAWS, N
 from dcmaes.strategies.front._known import Known
 from dcmaes.strategies.front._model import Draws, LocalModel, local_model
 from dcmaes.strategies.front._state import FrontState
-from dcmaes.strategies.ising._box import Box
 from dcmaes.strategies.ising._search import search
+from dcmaes.strategies.ising._steps import Box
 
 
 def propose(

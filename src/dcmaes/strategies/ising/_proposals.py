@@ -9,13 +9,11 @@ from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
 from dcmaes.strategies._memory import Memory
-from dcmaes.strategies.ising._box import Box
 from dcmaes.strategies.ising._constants import (
     BATCH,
     CHANGE_LIMITS,
     LARGEST_PAIRS,
     MANY_TIES,
-    MIDDLE,
     OPENING_SHARE,
     PLATEAU_POINTS,
     RADII,
@@ -27,6 +25,7 @@ from dcmaes.strategies.ising._constants import (
 from dcmaes.strategies.ising._plateau import harmless_points
 from dcmaes.strategies.ising._search import Visited, search
 from dcmaes.strategies.ising._state import Posterior
+from dcmaes.strategies.ising._steps import Box
 from dcmaes.strategies.ising._trend import trend_minimum
 
 # Tells for each coded point, shape (n, d), whether there is no use in proposing it.
@@ -95,16 +94,13 @@ def _across_plateau(
 
 
 def _opening(state: Posterior, n: int, rng: np.random.Generator, is_known: IsKnown) -> FloatArray:
-    """Return the middle and points around it in the first run; after a restart, the new centre and others."""
+    """Return the middle and points anywhere in the first run; after a restart, the new centre and others."""
     sites, shape = state.sites, (n, state.sites.dimension)
     u = rng.random(shape)
     if state.run == 0:
-        # Numbers far from the middle are far from most others, and often much worse.
-        numeric = state.feature_map.numeric
-        inner = u.copy()
-        inner[:, numeric] = 0.5 + MIDDLE * (u[:, numeric] - 0.5)
-        inner[0, numeric] = 0.5
-        points = sites.uniform(inner)
+        first = u.copy()
+        first[0, state.feature_map.numeric] = 0.5
+        points = sites.uniform(first)
         return np.where(is_known(points)[:, None], sites.uniform(u), points)
     is_changed = rng.random(shape) < OPENING_SHARE
     is_changed[0] = False

@@ -8,9 +8,7 @@ import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models import Energy, FeatureMap
-from dcmaes.strategies.ising._bits import walk_bits
-from dcmaes.strategies.ising._box import Box
-from dcmaes.strategies.ising._steps import Walkers, cost, step
+from dcmaes.strategies.ising._steps import Box, Walkers, cost, step, walk_bits
 
 # Beyond this many numeric sites a minimum is rounded at once: the time grows with the cube.
 LARGEST_SEQUENTIAL = 100

@@ -1,4 +1,4 @@
-"""One step of the tabu search, in all chains at once, where sites are of any kind."""
+"""Steps of the tabu search in all chains at once, for sites of any kind and for sites of two states."""
 
 from __future__ import annotations
 
@@ -9,10 +9,42 @@ from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models import Energy, FeatureMap
-from dcmaes.strategies.ising._box import Box
 from dcmaes.strategies.ising._constants import BARRIER_COST
 
 FORBIDDEN = 1e12
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """Where numeric features may go, shape (c, q), and the grid they are on, shape (q,).
+
+    `gap` is the distance between the states of a lattice, 0 for continuous sites and for lattices that are
+    not evenly spaced (their rounding is left to the end).
+    """
+
+    low: FloatArray
+    high: FloatArray
+    gap: FloatArray
+
+    @staticmethod
+    def around(feature_map: FeatureMap, radius: FloatArray) -> Box:
+        """Return the part of the space within `radius` widths of the centre, for each of some chains."""
+        sites, numeric = feature_map.sites, feature_map.numeric
+        middle, width = sites.coordinate(feature_map.centre), feature_map.width[numeric]
+        periodic = sites.periodic[numeric]
+        low = np.where(periodic, -0.5, -middle[numeric]) / width
+        high = np.where(periodic, 0.5, 1 - middle[numeric]) / width
+        is_grid = sites.is_lattice[numeric] & ~sites.log[numeric]
+        gap = np.where(is_grid, sites.spacing(middle)[numeric] / width, 0.0)
+        reach = np.maximum(radius[:, None], 1.01 * gap)
+        return Box(np.maximum(low, -reach), np.minimum(high, reach), gap)
+
+    def snap(self, z: FloatArray) -> FloatArray:
+        """Return numeric features brought into the box and onto the grid."""
+        z = np.clip(z, self.low, self.high)
+        safe = np.where(self.gap > 0, self.gap, 1.0)
+        steps = np.clip(np.rint(z / safe), np.ceil(self.low / safe - 1e-9), np.floor(self.high / safe + 1e-9))
+        return np.where(self.gap > 0, steps * safe, z)
 
 
 @dataclass(eq=False)
@@ -184,3 +216,47 @@ def _apply(
     gradient = gradient.copy()
     np.add.at(gradient, chain, energy.coupling[chain, column] * difference[chain, column][:, None])
     return moved, gradient
+
+
+def walk_bits(
+    energy: Energy,
+    barrier: Energy | None,
+    height: FloatArray,
+    most_changes: IntArray,
+    waits: IntArray,
+    trail: FloatArray,
+    levels: FloatArray,
+) -> None:
+    """Set what a search from the centre visits after its start: `trail` (s + 1, c, f), `levels` (s + 1, c).
+
+    `height` is the value of the barrier at the centre, shape (c,); `waits`, for how many steps the site of
+    each step is then left alone, shape (s, c).
+
+    >>> energy = Energy(2, np.zeros(1), np.array([[1.0, -1.0]]), np.zeros((1, 0)), None)
+    >>> trail, levels = np.zeros((3, 1, 2)), np.zeros((3, 1))
+    >>> walk_bits(energy, None, np.zeros(1), np.full(1, 2), np.full((2, 1), 1), trail, levels)
+    >>> trail[:, 0].tolist(), levels[:, 0].tolist()
+    ([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0.0, -1.0, 0.0])
+    """
+    shape = energy.field.shape
+    rows = np.arange(shape[0])
+    change, sign, level = energy.field + energy.radial[:, None], np.ones(shape), np.zeros(shape[0])
+    free_at, n_changed = np.zeros(shape, dtype=np.int64), np.zeros(shape[0], dtype=np.int64)
+    climb = None if barrier is None else barrier.field + barrier.radial[:, None]
+    for step in range(len(waits)):
+        is_full = (n_changed >= most_changes)[:, None] & (sign > 0)
+        costly = change if climb is None else change + cost(height[:, None] + climb)
+        best = (costly + FORBIDDEN * (free_at > step) + 3 * FORBIDDEN * is_full).argmin(axis=1)
+        level = level + change[rows, best]
+        height = height if climb is None else height + climb[rows, best]
+        turned = sign[rows, best]
+        sign[rows, best] = -turned
+        n_changed += turned.astype(np.int64)
+        for function, moves in ((energy, change), (barrier, climb)):
+            if function is None or moves is None:
+                continue
+            moves[rows, best] *= -1
+            if function.coupling is not None:
+                moves += sign * function.coupling[rows, best] * turned[:, None]
+        free_at[rows, best] = step + 1 + waits[step]
+        trail[step + 1], levels[step + 1] = (1 - sign) / 2, level + cost(height)
