@@ -59,3 +59,6 @@ N_ANYWHERE, N_NEAR = 200, 200
 N_WALKERS, N_CHANGES, N_MOVES = 8, 8, 12
 # Points from which those of a batch are chosen.
 N_POOL = 200
+# Expected gains of more than two objectives are estimated from so many points, which reach beyond the best
+# values by this, in units of the front.
+N_EXPECTED, BEYOND = 600, 0.25

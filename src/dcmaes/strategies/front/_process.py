@@ -14,13 +14,14 @@ from dcmaes.pareto._hypervolume import spread_points
 from dcmaes.space import Sites
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies.front._constants import (
+    BEYOND,
     N_ANYWHERE,
     N_CHANGES,
+    N_EXPECTED,
     N_FIT_STEPS,
     N_MOVES,
     N_NEAR,
     N_POOL,
-    N_SPREAD,
     N_WALKERS,
 )
 from dcmaes.strategies.front._known import Known
@@ -173,12 +174,11 @@ def expected_gains(
         strips = np.maximum(width, 0.0) * _below(mean[:, 1:], deviation[:, 1:], above)
         total: FloatArray = strips.sum(axis=1)
         return total
-    # Nothing is expected to be better by more than what is of interest beyond the worst.
-    low = np.minimum(front.min(axis=0, initial=np.inf), 0.0) - (limit - 1.0).clip(0.5)
-    spread = low + (limit - low) * spread_points(N_SPREAD, len(limit))
+    low = np.minimum(front.min(axis=0, initial=np.inf), 0.0) - BEYOND
+    spread = low + (limit - low) * spread_points(N_EXPECTED, len(limit))
     free = spread[~(front[:, None] <= spread).all(axis=2).any(axis=0)]
     is_below = ndtr((free - mean[:, None]) / deviation[:, None]).prod(axis=2)
-    volume: FloatArray = is_below.sum(axis=1) / N_SPREAD * np.prod(limit - low)
+    volume: FloatArray = is_below.sum(axis=1) / N_EXPECTED * np.prod(limit - low)
     return volume
 
 
