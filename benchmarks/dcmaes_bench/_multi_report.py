@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from dcmaes_bench._multi_peers import multi_optimizers
 from dcmaes_bench._multi_runs import PER_VARIABLE, SHOWN, MultiRun, mean
 from dcmaes_bench._tables import markdown, number, span
 
@@ -18,10 +19,10 @@ INTRODUCTION = """Two objectives, both minimized: random quadratic functions of 
 (MNK), a knapsack with two profits, deceptive traps against their inverse, DSIntLFTL of the README of cmaes,
 four pairs of functions of COCO's bbob-biobj-mixint in two dimensions, and two estimators on the wine data,
 error against size. The measure is the hypervolume as a share of that of the best known front (1 is that
-front), after 100, 500 and 50 evaluations per variable; it counts from COCO's nadir or, elsewhere, from what
-random points have on average. *area* is its mean from 10 to 100 or to 500 evaluations, on a logarithmic
-scale of evaluations. Each optimizer has its defaults. Seeds are those of the optimizer: the instance of a
-problem is always the same."""
+front), after 100 evaluations, after 500, and after 50 for each variable (*50 d*). It counts from COCO's
+nadir or, elsewhere, from what random points have on average. *area* is its mean from 10 to 100 or to 500
+evaluations, on a logarithmic scale of evaluations. Each optimizer has its defaults. Seeds are those of the
+optimizer: the instance of a problem is always the same."""
 
 
 class Difference(NamedTuple):
@@ -68,6 +69,9 @@ def multi_section(runs: Sequence[MultiRun]) -> str:
         f"optimizers; seeds per row: {own}, those of peers {peers}. Not looked at while the search was "
         f"tuned: {' and '.join(HELD_OUT)}."
     )
+    missing = [name for name in multi_optimizers() if name not in _unique(run.optimizer for run in runs)]
+    if missing:
+        extent += f" No runs yet: {', '.join(missing)}."
     parts = ["## Suite `multi`", extent, INTRODUCTION, summary_table(runs), family_table(runs), losses(runs)]
     return "\n\n".join([*parts, ROW_NOTE, row_table(runs)]) + "\n"
 
@@ -87,7 +91,8 @@ def summary_table(runs: Sequence[MultiRun]) -> str:
     head = ["optimizer", *MEASURES, "time (ms)", "rows", "runs"]
     note = (
         "Means over the rows that the optimizer ran. *time*: per evaluation, the objective included, on the "
-        "machine of the runs, which did other work at the same time."
+        "machine of the runs, which did other work at the same time. Runs that ended earlier have no figure "
+        "at 50 d."
     )
     return f"{note}\n\n{markdown(head, lines)}"
 
