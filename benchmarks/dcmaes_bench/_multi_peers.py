@@ -1,4 +1,4 @@
-"""Optimizers for several objectives, each with its defaults, on the problems of the suite `multi`."""
+"""Optimizers for several objectives on the problems of the suite `multi`."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _optuna(problem: MultiProblem, budget: int, seed: int, *, sampler: str) -> F
 
 
 def _pymoo_mixed(problem: MultiProblem, budget: int, seed: int) -> FloatArray:
-    """NSGA-II on variables of their own types, as the documentation of pymoo has it for mixed ones."""
+    """NSGA-II on variables of their own types, with a population of 20."""
     variable, mixed = import_module("pymoo.core.variable"), import_module("pymoo.core.mixed")
     survival = import_module("pymoo.algorithms.moo.nsga2").RankAndCrowdingSurvival
     coded = _Coded(problem, budget)

@@ -21,7 +21,8 @@ four pairs of functions of COCO's bbob-biobj-mixint in two dimensions, and two e
 error against size. The measure is the hypervolume as a share of that of the best known front (1 is that
 front), after 100 evaluations, after 500, and after 50 for each variable (*50 d*). It counts from COCO's
 nadir or, elsewhere, from what random points have on average. *area* is its mean from 10 to 100 or to 500
-evaluations, on a logarithmic scale of evaluations. Each optimizer has its defaults. Seeds are those of the
+evaluations, on a logarithmic scale of evaluations. Each optimizer has its defaults, except that pymoo's
+NSGA-II has a population of 20 and its MOEA/D, which needs to be told, 50 weights. Seeds are those of the
 optimizer: the instance of a problem is always the same."""
 
 
