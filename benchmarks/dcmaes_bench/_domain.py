@@ -49,7 +49,11 @@ class Domain:
         """Return the domain of a positional problem."""
         if problem.is_named:
             raise TypeError(f"benchmarks need positional variables; {problem.name} has named ones")
-        specs: Sequence[Any] = tuple(problem.variables)
+        return cls.of_specs(tuple(problem.variables))
+
+    @classmethod
+    def of_specs(cls, specs: Sequence[Any]) -> Domain:
+        """Return the domain of variables given as plain data."""
         rows = [_bounds(spec) for spec in specs]
         types: tuple[type, ...] = (np.int8, np.float64, np.float64, np.bool_)
         columns = zip(zip(*rows, strict=True), types, strict=True)

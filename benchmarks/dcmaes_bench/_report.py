@@ -19,6 +19,8 @@ from dcmaes_bench._compare import (
 )
 from dcmaes_bench._evaluations import Saving, best_saving, sentence
 from dcmaes_bench._measures import CHECKPOINTS, EARLY, FULL, Score, Table, comparable, scales, table
+from dcmaes_bench._multi_report import multi_section
+from dcmaes_bench._multi_runs import read_runs
 from dcmaes_bench._references import update_references
 from dcmaes_bench._results import RunRecord
 from dcmaes_bench._tables import ends, markdown, number, span, suite_section
@@ -54,7 +56,7 @@ All optimizers get the same instances (instance i with seed i), the same budget 
 where they stop early; a run also ends at the optimum. Repeated points count as evaluations for everybody.
 The entry that counts is **dcmaes auto**, the default of the library; in the suite `cma`, which compares
 relatives of CMA-ES, it is **dcmaes cma**. Slow optimizers have run fewer rows or seeds, which the columns
-*rows* and *runs* show.
+*rows* and *runs* show. The last suite, `multi`, is for several objectives and has measures of its own.
 
 - **evaluations to the same targets** (above): a target that one of the two runs did not reach counts as
   reached when the first of them ended, so that true differences are larger still. *The best of the others* is
@@ -221,6 +223,8 @@ def write(results: Path, page: Path, suites: Sequence[str], readme: Path | None 
         written.append(figure)
         picture = _picture(name, figure.name, tables[name], drawn)
         sections.append(suite_section(name, tables[name], picture))
+    if runs := read_runs(results):
+        sections.append(multi_section(runs))
     page.parent.mkdir(parents=True, exist_ok=True)
     top = ["# Benchmarks\n"]
     if savings:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cache, cached_property
+from importlib import import_module
+from importlib.util import find_spec
 from itertools import combinations_with_replacement, product
 from typing import Any
 
@@ -12,15 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes.pareto import hypervolume, is_nondominated
+from dcmaes_bench._multi_fronts import best_profits, front_by_flips, front_by_long_runs, front_by_tabu
+from dcmaes_bench._results import RESULTS
 
+# Fronts that take long to find, by the name of the problem: `python benchmarks/objectives.py fronts`.
+FRONTS = RESULTS / "multi" / "fronts.json"
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 # Random points whose mean values are where the hypervolume counts from, if the front does not reach as far.
 _N_RANDOM = 1000
 # How far beyond the worst values of the front the hypervolume counts, as a share of its range.
 _MARGIN = 0.1
-# Weights for which the best point is looked for, starts for each, and steps of each tabu search.
-_N_WEIGHTS, _N_STARTS, _N_STEPS = 41, 3, 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +44,9 @@ class MultiProblem:
         Returns the values of the best known front, shape (k, 2).
     is_exact : bool
         Whether that is the front itself.
+    nadir : callable or None
+        Returns the values, shape (2,), of which the hypervolume counts what is better, if the problem has its
+        own; else random points decide.
     """
 
     name: str
@@ -47,25 +55,43 @@ class MultiProblem:
     function: Callable[[Any], tuple[float, float]]
     known_front: Callable[[], FloatArray]
     is_exact: bool
+    nadir: Callable[[], FloatArray] | None = None
 
     def __call__(self, point: Any) -> tuple[float, float]:
         """Return the values of a point."""
         return self.function(point)
 
     @cached_property
+    def dimension(self) -> int:
+        """Number of variables."""
+        import dcmaes as dc
+
+        return dc.Space.from_dict(self.variables).dimension
+
+    @cached_property
     def front(self) -> FloatArray:
-        """The best known front, shape (k, 2)."""
+        """The best known front, shape (k, 2): the stored one, if there is one."""
+        stored = _stored_fronts().get(self.name)
+        return self.find_front() if stored is None else np.array(stored)
+
+    def find_front(self) -> FloatArray:
+        """Return the best known front, shape (k, 2), in the order of the first objective."""
         found = self.known_front()
-        return found[is_nondominated(found)]
+        found = found[is_nondominated(found)]
+        ordered: FloatArray = found[np.argsort(found[:, 0])]
+        return ordered
 
     @cached_property
     def reference(self) -> FloatArray:
-        """Where the hypervolume counts from: typical of random points, and beyond the front."""
+        """Where the hypervolume counts from: the nadir or a typical random point, and beyond the front."""
         import dcmaes as dc
 
-        space = dc.Space.from_dict(self.variables)
-        points = space.sample(np.random.default_rng(0), _N_RANDOM)
-        typical = np.mean([self.function(point) for point in points], axis=0)
+        if self.nadir is not None:
+            typical = self.nadir()
+        else:
+            space = dc.Space.from_dict(self.variables)
+            points = space.sample(np.random.default_rng(0), _N_RANDOM)
+            typical = np.mean([self.function(point) for point in points], axis=0)
         low, high = self.front.min(axis=0), self.front.max(axis=0)
         worst: FloatArray = np.maximum(typical, high + _MARGIN * (high - low))
         return worst
@@ -91,32 +117,8 @@ def two_qubos(n: int, seed: int, correlation: float = 0.0) -> MultiProblem:
         return float(bits @ first @ bits), float(bits @ second @ bits)
 
     return MultiProblem(
-        f"UBQP n={n}", "UBQP", _bits(n), function, lambda: _front_by_tabu(matrices, seed), is_exact=False
+        f"UBQP n={n}", "UBQP", _bits(n), function, lambda: front_by_tabu(matrices, seed), is_exact=False
     )
-
-
-def _front_by_tabu(matrices: FloatArray, seed: int) -> FloatArray:
-    """Return a front of quadratic functions of bits: tabu searches of weighted sums, which know them."""
-    n = matrices.shape[1]
-    rng = np.random.default_rng(seed + 1)
-    symmetric = matrices + matrices.transpose(0, 2, 1)
-    found = []
-    for weight in np.linspace(0.0, 1.0, _N_WEIGHTS):
-        coupling = weight * symmetric[0] + (1 - weight) * symmetric[1]
-        field: FloatArray = np.diag(coupling) / 2
-        coupling = coupling - np.diag(np.diag(coupling))
-        for _ in range(_N_STARTS):
-            x: Any = rng.integers(0, 2, n).astype(np.float64)
-            gradient: Any = field + coupling @ x
-            free_at = np.zeros(n)
-            for step in range(_N_STEPS):
-                change = (1 - 2 * x) * gradient
-                i = int(np.where(free_at > step, np.inf, change).argmin())
-                gradient = gradient + coupling[i] * (1 - 2 * x[i])
-                x[i] = 1 - x[i]
-                free_at[i] = step + n // 10 + rng.integers(1, 4)
-                found.append([x @ matrix @ x for matrix in matrices])
-    return np.array(found)
 
 
 def mnk_landscape(n: int, k: int, seed: int) -> MultiProblem:
@@ -140,32 +142,8 @@ def mnk_landscape(n: int, k: int, seed: int) -> MultiProblem:
         return first, second
 
     return MultiProblem(
-        f"MNK n={n} k={k}", "MNK", _bits(n), function, lambda: _front_by_flips(evaluate, n, seed), False
+        f"MNK n={n} k={k}", "MNK", _bits(n), function, lambda: front_by_flips(evaluate, n, seed), False
     )
-
-
-def _front_by_flips(evaluate: Callable[[FloatArray], FloatArray], n: int, seed: int) -> FloatArray:
-    """Return a front found by climbing weighted sums, one flip at a time, from changed copies of the best."""
-    rng = np.random.default_rng(seed + 1)
-    flips = np.eye(n)
-    found = []
-    for weight in np.linspace(0.0, 1.0, _N_WEIGHTS):
-        weights = np.array([weight, 1 - weight])
-        best, level = rng.integers(0, 2, n).astype(np.float64), np.inf
-        for _ in range(20 * _N_STARTS):
-            x = np.abs(best - (rng.random(n) < 4 / n))
-            while True:
-                around = np.abs(x - np.vstack([np.zeros(n), flips]))
-                values = evaluate(around)
-                found.append(values[is_nondominated(values)])
-                lowest = int((values @ weights).argmin())
-                if lowest == 0:
-                    break
-                x = around[lowest]
-            reached = float((values @ weights)[0])
-            if reached <= level:
-                best, level = x, reached
-    return np.vstack(found)
 
 
 def two_knapsacks(n: int, seed: int) -> MultiProblem:
@@ -192,20 +170,9 @@ def two_knapsacks(n: int, seed: int) -> MultiProblem:
         "knapsack",
         _bits(n),
         function,
-        lambda: -_best_profits(profits, weights, capacity),
+        lambda: -best_profits(profits, weights, capacity),
         is_exact=True,
     )
-
-
-def _best_profits(profits: IntArray, weights: IntArray, capacity: int) -> FloatArray:
-    """Return the profits that no load within the capacity dominates, shape (k, 2), by adding item by item."""
-    # A load is kept unless another one weighs no more and has no less of both profits.
-    states = np.zeros((1, 3))
-    for profit, weight in zip(profits.T, weights, strict=True):
-        more = states + np.array([weight, *(-profit)])
-        states = np.vstack([states, more[more[:, 0] <= capacity]])
-        states = states[is_nondominated(states)]
-    return -states[:, 1:]
 
 
 def trap_and_inverse(n: int, size: int) -> MultiProblem:
@@ -267,7 +234,7 @@ def ds_int_lftl(n: int = 3, n_states: int = 5) -> MultiProblem:
 def tree_tuning() -> MultiProblem:
     """Return a decision tree on the wine data: loss in cross-validation against the mean number of leaves.
 
-    The front is that of all 1,584 points, each of which is fitted five times: that takes half a minute.
+    The front is that of all 1,584 points, each of which is fitted five times.
     """
     variables: dict[str, Any] = {
         "depth": {"type": "integer", "low": 1, "high": 6},
@@ -308,6 +275,121 @@ def tree_tuning() -> MultiProblem:
     return MultiProblem("wine tree", "tuning", variables, function, front, is_exact=True)
 
 
+def neighbour_tuning() -> MultiProblem:
+    """Return nearest neighbours on the wine data: error with each wine left out against the number of inputs.
+
+    Which of the 13 inputs are used, how many neighbours vote, how distances are measured and whether near
+    ones count more. The front is that of all 425,984 points.
+    """
+    names = [f"input{i}" for i in range(13)]
+    most = 13
+    variables: dict[str, Any] = {
+        **{name: {"type": "binary"} for name in names},
+        "neighbours": {"type": "integer", "low": 1, "high": most},
+        "power": {"type": "ordinal", "values": [1, 2]},
+        "weighted": {"type": "binary"},
+    }
+
+    @cache
+    def data() -> tuple[FloatArray, FloatArray]:
+        from sklearn.datasets import load_wine
+
+        inputs, target = load_wine(return_X_y=True)
+        inputs = (inputs - inputs.mean(axis=0)) / inputs.std(axis=0)
+        return np.abs(inputs[:, None] - inputs), np.eye(3)[target]
+
+    def errors(chosen: NDArray[np.bool_], power: int) -> FloatArray:
+        """Return the share of errors by number of neighbours, without and with weights, shape (2, most)."""
+        gaps, target = data()
+        distance: FloatArray = (gaps[:, :, chosen] ** power).sum(axis=2)
+        np.fill_diagonal(distance, np.inf)
+        nearest = np.argpartition(distance, most, axis=1)[:, :most]
+        order = np.argsort(np.take_along_axis(distance, nearest, axis=1), axis=1, kind="stable")
+        nearest = np.take_along_axis(nearest, order, axis=1)
+        own, votes = target.argmax(axis=1), target[nearest]
+        closeness = 1 / (np.take_along_axis(distance, nearest, axis=1) ** (1 / power) + 1e-9)
+        totals = np.stack([votes.cumsum(axis=1), (closeness[:, :, None] * votes).cumsum(axis=1)])
+        wrong: FloatArray = (totals.argmax(axis=3) != own[:, None]).mean(axis=1)
+        return wrong
+
+    def function(point: Any) -> tuple[float, float]:
+        chosen = np.array([point[name] for name in names], dtype=bool)
+        if not chosen.any():
+            return 1.0, 0.0
+        found = errors(chosen, point["power"])
+        return float(found[int(point["weighted"]), point["neighbours"] - 1]), float(chosen.sum())
+
+    def front() -> FloatArray:
+        found = [(1.0, 0.0)]
+        for bits in product([False, True], repeat=len(names)):
+            if any(bits):
+                lowest = min(errors(np.array(bits), power).min() for power in (1, 2))
+                found.append((float(lowest), float(sum(bits))))
+        return np.array(found)
+
+    return MultiProblem("wine neighbours", "tuning", variables, function, front, is_exact=True)
+
+
+def biobjective_mixint(function: int, dimension: int) -> MultiProblem:
+    """Return a pair of functions of COCO's bbob-biobj-mixint: four fifths integers, one fifth continuous.
+
+    The best known front is that of long runs; the hypervolume counts from COCO's nadir.
+    """
+    name = f"biobj f{function} d={dimension}"
+    suite, wrapped = _coco_problem(function, dimension)
+    n_integer = wrapped.number_of_integer_variables
+    bounds = list(zip(wrapped.lower_bounds, wrapped.upper_bounds, strict=True))
+    variables: dict[str, Any] = {
+        f"x{i}": {"type": "integer", "low": int(low), "high": int(high)}
+        if i < n_integer
+        else {"type": "float", "low": float(low), "high": float(high)}
+        for i, (low, high) in enumerate(bounds)
+    }
+
+    def values(point: Any, _keep: Any = suite) -> tuple[float, float]:  # a problem dies with its suite
+        first, second = wrapped([float(point[name]) for name in variables])
+        return float(first), float(second)
+
+    def front() -> FloatArray:
+        return front_by_long_runs(wrapped, n_integer)
+
+    def nadir() -> FloatArray:
+        return np.array(wrapped.largest_fvalues_of_interest)
+
+    return MultiProblem(name, "bbob-biobj-mixint", variables, values, front, False, nadir)
+
+
+@cache
+def _stored_fronts() -> dict[str, list[list[float]]]:
+    return dict(json.loads(FRONTS.read_text(encoding="utf-8"))) if FRONTS.exists() else {}
+
+
+def store_fronts(names: Collection[str] = ()) -> None:
+    """Find the fronts of the problems of these names, or of all, and write them to `FRONTS`."""
+    stored = _stored_fronts()
+    for problem in problems():
+        if not names or problem.name in names:
+            stored[problem.name] = [[float(f"{v:.10g}") for v in row] for row in problem.find_front()]
+    FRONTS.parent.mkdir(parents=True, exist_ok=True)
+    text = ",\n".join(f"{json.dumps(name)}: {json.dumps(front)}" for name, front in stored.items())
+    FRONTS.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
+
+
+def _coco_problem(function: int, dimension: int) -> tuple[Any, Any]:
+    cocoex = import_module("cocoex")
+    cocoex.log_level("error")
+    chosen = f"dimensions:{dimension} function_indices:{function}"
+    suite = cocoex.Suite("bbob-biobj-mixint", "instances:1", chosen)
+    return suite, suite.get_problem(0)
+
+
+def biobjective_problems() -> list[MultiProblem]:
+    """Return the functions of COCO, of which four pairs are taken; none without its package."""
+    if find_spec("cocoex") is None:
+        return []
+    return [biobjective_mixint(function, d) for d in (5, 10) for function in (1, 24, 47, 70)]
+
+
 def problems() -> list[MultiProblem]:
     """Return the problems of the suite."""
     return [
@@ -319,4 +401,6 @@ def problems() -> list[MultiProblem]:
         trap_and_inverse(30, 5),
         ds_int_lftl(),
         tree_tuning(),
+        neighbour_tuning(),
+        *biobjective_problems(),
     ]

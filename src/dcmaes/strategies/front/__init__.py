@@ -1,4 +1,4 @@
-"""The strategy `front`: several objectives, each learned by a regression on all evaluations."""
+"""The strategy `front`: several objectives, each learned by surrogates of all evaluations."""
 
 from dcmaes.strategies.front._state import FrontState
 from dcmaes.strategies.front._strategy import FrontSearch

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from dcmaes._validation import FloatArray
 from dcmaes.space import Sites
+from dcmaes.strategies._credit import Credit
 
-# Who proposes the points of a batch.
-MODEL, POPULATION = "model", "population"
+# Who proposes the points of a batch: regressions on the objectives, Gaussian processes of them, a population.
+MODEL, PROCESS, POPULATION = 0, 1, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,13 +24,14 @@ class FrontState:
         Hyper-parameters of the regression on each objective, and on violations, by component.
     n_unfitted, n_fits, n_seen : int
         Evaluations since the variances were last refitted, refits in all, evaluations told in all.
-    turn : str
-        Who proposes points now: MODEL or POPULATION.
-    gains, spent : tuples of two floats
-        What the points of either have added to the hypervolume lately, in units of the front, and how many
-        there were.
-    due : float
-        What share of a batch the population is owed.
+    scales : array of shape (m, f + 2)
+        Hyper-parameters of the Gaussian process of each objective.
+    n_fitted : int
+        Evaluations when they were last refitted.
+    turn : int
+        Who proposes points now: MODEL, PROCESS or POPULATION.
+    credit : Credit
+        What the points of each have added to the hypervolume lately, in units of the front.
     """
 
     sites: Sites
@@ -37,7 +39,7 @@ class FrontState:
     n_unfitted: int
     n_fits: int
     n_seen: int
-    turn: str
-    gains: tuple[float, float]
-    spent: tuple[float, float]
-    due: float
+    scales: FloatArray
+    n_fitted: int
+    turn: int
+    credit: Credit

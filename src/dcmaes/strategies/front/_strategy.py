@@ -1,4 +1,4 @@
-"""The strategy `front`: several objectives, each learned by a regression on all evaluations."""
+"""The strategy `front`: several objectives, each learned by surrogates of all evaluations."""
 
 from __future__ import annotations
 
@@ -9,37 +9,44 @@ from typing import Any
 import numpy as np
 
 from dcmaes._validation import FloatArray
+from dcmaes.models import Scales
 from dcmaes.pareto import hypervolume_gains
 from dcmaes.space import Sites
 from dcmaes.strategies._codec import decode, encode
+from dcmaes.strategies._credit import Credit
 from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies._protocol import Summary
 from dcmaes.strategies.front._constants import (
     BATCH,
+    EXPECTED,
     FIRST_BARRIER_VARIANCES,
     FIRST_VARIANCES,
-    KEEP,
     N_STEPS,
     OPENING,
+    PROCESS_REFIT_SHARE,
     REFIT_SHARE,
-    SMALLEST_SHARE,
 )
 from dcmaes.strategies.front._known import Known
 from dcmaes.strategies.front._model import local_model, refitted
 from dcmaes.strategies.front._population import children
+from dcmaes.strategies.front._process import promising, refitted_scales
 from dcmaes.strategies.front._proposals import propose
-from dcmaes.strategies.front._state import MODEL, POPULATION, FrontState
+from dcmaes.strategies.front._state import MODEL, POPULATION, PROCESS, FrontState
+from dcmaes.strategies.gaussian_process import GaussianProcess
+
+_PROCESS = GaussianProcess()
 
 
 class FrontSearch:
-    """Search for the front of several objectives with a regression on each of them.
+    """Search for the front of several objectives with surrogates of each of them.
 
-    Weights of the objectives are drawn anew for each proposal, and functions from the posterior of each
-    regression; a tabu search of their weighted sum starts from the point of the front that is best by these
-    weights, and what it passes through is proposed where the drawn functions enlarge the hypervolume most. A
-    population of the points on the front, crossed and changed, has a share of the evaluations that follows
-    its success (docs/maths.md, section O).
+    Three proposers share the evaluations by what their points add to the hypervolume. Gaussian processes, one
+    of each objective, propose during the first few hundred evaluations what is expected to enlarge it most.
+    Regressions draw weights of the objectives anew for each proposal, and functions from what they leave
+    open; a tabu search of their weighted sum starts from the point of the front that is best by these
+    weights, and of what it passes through the largest gain is proposed. A population crosses and changes the
+    points of the front (docs/maths.md, section O).
 
     With one objective it is a search around the best point.
 
@@ -73,10 +80,10 @@ class FrontSearch:
             n_unfitted=0,
             n_fits=0,
             n_seen=0,
+            scales=np.tile(Scales.expected(sites).vector(), (memory.n_objectives, 1)),
+            n_fitted=0,
             turn=MODEL,
-            gains=(0.0, 0.0),
-            spent=(0.0, 0.0),
-            due=0.0,
+            credit=Credit.none(len(EXPECTED)),
         )
         start = memory.starts
         return self.update(state, start.take(np.flatnonzero(start.row >= 0)), memory)
@@ -91,7 +98,9 @@ class FrontSearch:
         if len(memory) >= OPENING and sites.is_free.any():
             known = Known.of(memory)
             if len(known.front):
-                if state.turn == MODEL:
+                if state.turn == PROCESS:
+                    found = promising(state.scales, known, n, sites, rng, memory)
+                elif state.turn == MODEL:
                     found = propose(state, known, n, rng, memory)
                 found += children(known, n - len(found), sites, rng, memory)
         anywhere = sites.uniform(rng.random((n - len(found), sites.dimension)))
@@ -102,13 +111,16 @@ class FrontSearch:
         fresh = told.fresh()
         fresh = fresh.take(np.flatnonzero(fresh.row >= 0))
         if len(fresh) == 0:
-            return replace(state, turn=_other(state.turn)) if len(told) else state
+            # Nothing new comes from whose turn it is.
+            return (
+                replace(state, turn=MODEL if state.turn == POPULATION else POPULATION) if len(told) else state
+            )
         known = Known.of(memory)
         n = len(fresh)
         state = replace(state, n_unfitted=state.n_unfitted + n, n_seen=state.n_seen + n)
         if len(known.front) == 0 or len(memory) < OPENING:
             return state
-        state = _credited(state, known, fresh.x)
+        state = _with_turn(_credited(state, known, fresh.x), known, memory)
         if state.n_unfitted < max(BATCH, REFIT_SHARE * min(state.n_seen, 1000)):
             return state
         # Another point of the front each time.
@@ -170,31 +182,24 @@ class FrontSearch:
         return decode(FrontState, data, sites)
 
 
-def _other(turn: str) -> str:
-    return POPULATION if turn == MODEL else MODEL
-
-
 def _credited(state: FrontState, known: Known, x: FloatArray) -> FrontState:
-    """Return the state with what these points have gained counted for their proposer, and the next turn."""
+    """Return the state with what these points have gained counted for their proposer."""
     new = {row.tobytes() for row in x}
     is_new = np.array([row.tobytes() in new for row in known.x[known.front]], dtype=bool)
     front = known.front_values
-    gain = float(hypervolume_gains(front[is_new], front[~is_new], known.limit).sum())
-    # Who is idle is forgotten, and so is what was gained when there was more to gain: (O7)
-    (by_model, by_population), (n_model, n_population) = state.gains, state.spent
-    by_model, by_population = KEEP * by_model, KEEP * by_population
-    if state.turn == MODEL:
-        by_model, n_model = by_model + gain, KEEP * n_model + len(x)
-    else:
-        by_population, n_population = by_population + gain, KEEP * n_population + len(x)
-    rate, other = by_model / max(n_model, 1.0), by_population / max(n_population, 1.0)
-    share = other / (rate + other) if rate + other > 0 else 0.5
-    due = state.due + min(max(share, SMALLEST_SHARE), 1 - SMALLEST_SHARE)
-    is_due = due >= 1.0
-    return replace(
-        state,
-        gains=(by_model, by_population),
-        spent=(n_model, n_population),
-        due=due - is_due,
-        turn=POPULATION if is_due else MODEL,
-    )
+    gains = hypervolume_gains(front[is_new], front[~is_new], known.limit).tolist()
+    credit = state.credit
+    for gain in [*gains, *[0.0] * (len(x) - len(gains))]:
+        credit = credit.after(state.turn, gain)
+    return replace(state, credit=credit)
+
+
+def _with_turn(state: FrontState, known: Known, memory: Memory) -> FrontState:
+    """Return the state with the next turn, and with scales that are fit for it."""
+    expected = np.array(EXPECTED).T
+    expected[0, PROCESS] *= _PROCESS.is_useful(memory)
+    turn = state.credit.next(expected, np.full(len(EXPECTED), BATCH))
+    if turn == PROCESS and state.n_seen >= (1 + PROCESS_REFIT_SHARE) * state.n_fitted:
+        scales = refitted_scales(known, state.sites, state.scales)
+        state = replace(state, scales=scales, n_fitted=state.n_seen)
+    return replace(state, turn=turn)
