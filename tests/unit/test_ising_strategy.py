@@ -240,3 +240,10 @@ def test_options_are_checked():
     with pytest.raises(ValueError, match="max_restarts"):
         IsingSearch(max_restarts=-1)
     assert repr(IsingSearch(window=50)) == "IsingSearch(window=50, max_restarts=1000)"
+
+
+def test_points_asked_for_one_by_one_begin_in_the_middle_once():
+    space = dc.Space({"a": dc.Float(0, 1), "b": dc.Categorical(["x", "y", "z"])})
+    optimizer = dc.Optimizer(space, budget=50, seed=0, strategy="ising")
+    points = [optimizer.ask(1)[0].point for _ in range(4)]
+    assert [point["a"] == 0.5 for point in points] == [True, False, False, False]

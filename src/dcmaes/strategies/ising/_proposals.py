@@ -38,7 +38,7 @@ def propose(state: Posterior, n: int, rng: np.random.Generator, memory: Memory) 
     """Return `n` coded points, shape (n, d): random ones while the run has no results yet."""
     sites, feature_map = state.sites, state.feature_map
     if not np.isfinite(state.level[0]) or len(state.memory) < BATCH or feature_map.n_features == 0:
-        return _opening(state, n, rng, memory.contains)
+        return _opening(state, n, rng, memory)
     is_known = _is_settled(state, memory) if state.is_noisy else memory.contains
     has_pairs = feature_map.n_features <= LARGEST_PAIRS
     energy = state.model.draw(n, rng, has_pairs=has_pairs)
@@ -93,15 +93,14 @@ def _across_plateau(
     return chosen
 
 
-def _opening(state: Posterior, n: int, rng: np.random.Generator, is_known: IsKnown) -> FloatArray:
+def _opening(state: Posterior, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
     """Return the middle and points anywhere in the first run; after a restart, the new centre and others."""
     sites, shape = state.sites, (n, state.sites.dimension)
     u = rng.random(shape)
     if state.run == 0:
-        first = u.copy()
-        first[0, state.feature_map.numeric] = 0.5
-        points = sites.uniform(first)
-        return np.where(is_known(points)[:, None], sites.uniform(u), points)
+        if memory.n_trials == 0:
+            u[0, state.feature_map.numeric] = 0.5
+        return sites.uniform(u)
     is_changed = rng.random(shape) < OPENING_SHARE
     is_changed[0] = False
     changed = np.where(is_changed, sites.uniform(u), state.centre)
