@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models._contrasts import contrast_sites, contrast_table, contrasts
+from dcmaes.models._sparse import EXACT, spread
 
 # Terms that a function may have: the time grows with the cube.
 MOST_TERMS = 2500
 # Values that are left out of a fit and have to be predicted by it: this share, and so many at least.
 LEFT_OUT, FEWEST_LEFT_OUT = 0.1, 20
-# By how much of the range of the values a prediction may miss one.
-EXACT = 1e-6
 # Variance, in units of the columns, below which a direction is left open by the values.
 RIDGE = 1e-10
 # Entries of the largest table that is made to find a minimum.
@@ -56,7 +55,7 @@ class Polynomial:
 
     def has(self, x: FloatArray, values: FloatArray) -> bool:
         """Tell whether it has these values at coded points."""
-        return bool(np.abs(self.predict(x) - values).max(initial=0.0) <= EXACT * _spread(values))
+        return bool(np.abs(self.predict(x) - values).max(initial=0.0) <= EXACT * spread(values))
 
 
 def cliques(interacts: NDArray[np.bool_], n_states: IntArray) -> list[list[tuple[int, ...]]] | None:
@@ -68,8 +67,9 @@ def cliques(interacts: NDArray[np.bool_], n_states: IntArray) -> list[list[tuple
     """
     d = len(interacts)
     later = np.triu(interacts, 1)
-    level = [((i,), later[i]) for i in range(d)]
-    n_terms, found = 1, []
+    level: list[tuple[tuple[int, ...], NDArray[np.bool_]]] = [((i,), later[i]) for i in range(d)]
+    n_terms = 1
+    found: list[list[tuple[int, ...]]] = []
     while level:
         n_terms += sum(int(np.prod(n_states[list(sites)] - 1)) for sites, _ in level)
         if n_terms > MOST_TERMS:
@@ -200,6 +200,7 @@ def _spread_out(table: _Table, sites: tuple[int, ...]) -> NDArray[Any]:
 
 
 def _columns(x: FloatArray, n_states: IntArray, parent: IntArray, last: IntArray) -> FloatArray:
+    """Return the terms at coded points, shape (n, d) to (n, t), each from the one before it in its line."""
     z = contrasts(x, n_states)
     columns = np.empty((len(x), len(parent)))
     columns[:, 0] = 1.0
@@ -226,7 +227,3 @@ def _least_squares(columns: FloatArray, values: FloatArray) -> FloatArray:
         left = left - columns @ step
     solution[0] += mean
     return solution
-
-
-def _spread(values: FloatArray) -> float:
-    return float(np.ptp(values)) or 1.0

@@ -329,7 +329,8 @@ class Auto:
         """Return the state in which neighbours are looked for: if blocks are too large, and not too soon."""
         blocks, n_pairs = state.parts[BLOCKS], int(memory.sites.is_free.sum()) ** 2 // 2
         has_ended = blocks is not None and blocks.is_large and blocks.why_over
-        if state.parts[NEIGHBOURS] is not None or not has_ended or len(memory) < 2 * n_pairs:
+        is_due = has_ended and len(memory) >= 2 * n_pairs and _is_plain(memory)
+        if state.parts[NEIGHBOURS] is not None or not is_due:
             return state
         rng = np.random.default_rng([state.seed, NEIGHBOURS])
         return state.with_part(NEIGHBOURS, self._neighbours.init(memory.sites, memory, 0, rng))
