@@ -32,3 +32,11 @@ def test_sparse_graphs_are_coloured():
             return problem(np.array(list(point.values())))
 
         assert dc.minimize(conflicts, space, budget=1500, seed=seed, target=0.0).fun == 0.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_overlapping_tables_are_identified_and_minimized(seed):
+    problem = problems.nk_landscape(25, 5, instance=seed)
+    result = dc.minimize(problem, dc.Space.binary(25), budget=2500, seed=seed, target=problem.optimum + 1e-9)
+    assert result.fun == pytest.approx(problem.optimum)

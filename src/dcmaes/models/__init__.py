@@ -5,21 +5,27 @@ from dcmaes.models._certainty import FALSE_ALARMS, certain_pairs
 from dcmaes.models._energy import Energy
 from dcmaes.models._features import FeatureMap
 from dcmaes.models._interacting import sparse_quadratic, sparse_quadratic_by_differences
+from dcmaes.models._polynomial import Polynomial, cliques, minimum_of, polynomial_of
 from dcmaes.models._process import Process, Scales
 from dcmaes.models._regression import COMPONENTS, Regression
-from dcmaes.models._sparse import SparseQuadratic
+from dcmaes.models._sparse import EXACT, SparseQuadratic
 
 __all__ = [
     "COMPONENTS",
+    "EXACT",
     "FALSE_ALARMS",
     "Energy",
     "FeatureMap",
+    "Polynomial",
     "Process",
     "Regression",
     "Scales",
     "SparseQuadratic",
     "annealed",
     "certain_pairs",
+    "cliques",
+    "minimum_of",
+    "polynomial_of",
     "sparse_quadratic",
     "sparse_quadratic_by_differences",
 ]

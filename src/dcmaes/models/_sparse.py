@@ -54,7 +54,7 @@ class SparseQuadratic:
 
     def fitted(self, x: FloatArray, values: FloatArray) -> SparseQuadratic | None:
         """Return the function with the same pairs that has these values, this one if it does; else None."""
-        if float(np.abs(self.predict(x) - values).max()) <= EXACT * _spread(values):
+        if float(np.abs(self.predict(x) - values).max()) <= EXACT * spread(values):
             return self
         function, is_exact = least_squares(self.pairs, x, values, self.n_states)
         return function if is_exact else None
@@ -119,7 +119,7 @@ def least_squares(
     solution, _, rank, _ = np.linalg.lstsq(columns, targets, rcond=OPEN)
     weights = np.asarray(solution, dtype=np.float64)
     misfit = scale * float(np.sqrt(((columns @ weights - targets) ** 2).mean()))
-    is_exact = bool(misfit <= EXACT * _spread(values) and rank <= LARGEST_SIZE * len(x))
+    is_exact = bool(misfit <= EXACT * spread(values) and rank <= LARGEST_SIZE * len(x))
     weights *= scale
     p = int((n_states - 1).sum())
     coupling = np.zeros((p, p))
@@ -167,10 +167,10 @@ def _missed(function: SparseQuadratic, x: FloatArray, residuals: FloatArray) -> 
     return np.stack([left[order], right[order]], axis=1)
 
 
-def _spread(values: FloatArray) -> float:
+def spread(values: FloatArray) -> float:
     """Return the range of the middle values: one huge value does not make all others look alike.
 
-    >>> _spread(np.array([1.0, 2.0, 3.0, 1e30])) < 1e30
+    >>> spread(np.array([1.0, 2.0, 3.0, 1e30])) < 1e30
     True
     """
     low, high = np.quantile(values, [0.1, 0.7])

@@ -16,7 +16,7 @@ from dcmaes.run._trial import Reading
 
 # "dcma" in ASCII: says in the header of the database whose it is.
 APPLICATION_ID = 0x64636D61
-VERSION = 9
+VERSION = 10
 # Added to the version of a store with several objectives, which libraries that know only one refuse: there
 # the column `value` holds text, a JSON list of all values.
 SEVERAL = 200

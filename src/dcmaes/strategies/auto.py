@@ -24,6 +24,7 @@ from dcmaes.strategies.gaussian_process import GaussianProcess, ProcessState
 from dcmaes.strategies.ising import IsingSearch, IsingState
 from dcmaes.strategies.ising._constants import MEMORY
 from dcmaes.strategies.mixing import Mixing, MixingState
+from dcmaes.strategies.neighbours import Neighbours, NeighboursState
 from dcmaes.strategies.sparse import Sparse, SparseState, begin, is_collecting, next_look
 
 # The proposers, by their place in `AutoState.parts`: those that share evaluations by credit, then those that
@@ -33,7 +34,8 @@ PROCESS: Final = 1
 POPULATION: Final = 2
 BLOCKS: Final = 3
 SPARSE: Final = 4
-SHARING, KNOWING = (MODEL, PROCESS, POPULATION), (BLOCKS, SPARSE)
+NEIGHBOURS: Final = 5
+SHARING, KNOWING = (MODEL, PROCESS, POPULATION), (BLOCKS, SPARSE, NEIGHBOURS)
 # What is expected of a proposer before it has proposed anything: so many gains in so many evaluations. Models
 # gain soon or not at all; of a population one gain is expected in as many evaluations as the model has
 # patience for, and that so firmly as if it had been seen so many times.
@@ -69,7 +71,12 @@ class AutoState:
     """
 
     parts: tuple[
-        IsingState, ProcessState | None, CmaState | MixingState | None, BlocksState | None, SparseState | None
+        IsingState,
+        ProcessState | None,
+        CmaState | MixingState | None,
+        BlocksState | None,
+        SparseState | None,
+        NeighboursState | None,
     ]
     turn: int
     turns: tuple[tuple[int, int], ...]
@@ -124,7 +131,7 @@ class Auto:
         self.partner = None if partner is None else check_choice("partner", partner, ("cma", "mixing"))
         self._model, self._process = IsingSearch(), GaussianProcess()
         self._cma, self._mixing = Cma(), Mixing()
-        self._blocks, self._sparse = Blocks(), Sparse()
+        self._blocks, self._sparse, self._neighbours = Blocks(), Sparse(), Neighbours()
 
     def __repr__(self) -> str:
         return f"Auto(partner={self.partner!r})"
@@ -142,7 +149,7 @@ class Auto:
         """Return the first state, in which it is the model's turn."""
         model = self._model.init(sites, memory, budget, rng)
         state = AutoState(
-            parts=(model, self._process.init(sites, memory, budget, rng), None, None, None),
+            parts=(model, self._process.init(sites, memory, budget, rng), None, None, None, None),
             turn=MODEL,
             turns=((0, MODEL),),
             credit=Credit.none(len(SHARING)),
@@ -239,6 +246,7 @@ class Auto:
             population,
             self._blocks,
             self._sparse,
+            self._neighbours,
         )
         return proposers[who]
 
@@ -266,7 +274,7 @@ class Auto:
 
     def _next(self, state: AutoState, memory: Memory) -> AutoState:
         """Return the state with the turn passed to the one that has most to expect, or left where it is."""
-        state = self._looked_for_pairs(state, memory)
+        state = self._looked_for_neighbours(self._looked_for_pairs(state, memory), memory)
         who = next((k for k in KNOWING if self._knows_more(state, k, memory)), None)
         if who is None:
             who = state.credit.next(self._expected(state, memory), self._batches(state))
@@ -287,6 +295,8 @@ class Auto:
     def _knows_more(self, state: AutoState, who: int, memory: Memory) -> bool:
         """Tell whether one that identifies the function has points to propose."""
         part = state.parts[who]
+        if isinstance(part, NeighboursState) and 2 * part.n_told > len(memory):
+            return False  # it asks for many evaluations before it knows: half of all at most
         return part is not None and self._proposer(state, who).convergence(part, memory) is None
 
     def _expected(self, state: AutoState, memory: Memory) -> FloatArray:
@@ -315,9 +325,19 @@ class Auto:
         has_few_states = bool(memory.sites.is_short.all()) and self.partner != "cma"
         return has_few_states and memory.best is not None and _is_plain(memory)
 
+    def _looked_for_neighbours(self, state: AutoState, memory: Memory) -> AutoState:
+        """Return the state in which neighbours are looked for: if blocks are too large, and not too soon."""
+        blocks, n_pairs = state.parts[BLOCKS], int(memory.sites.is_free.sum()) ** 2 // 2
+        has_ended = blocks is not None and blocks.is_large and blocks.why_over
+        is_due = has_ended and len(memory) >= 2 * n_pairs and _is_plain(memory)
+        if state.parts[NEIGHBOURS] is not None or not is_due:
+            return state
+        rng = np.random.default_rng([state.seed, NEIGHBOURS])
+        return state.with_part(NEIGHBOURS, self._neighbours.init(memory.sites, memory, 0, rng))
+
     def _looked_for_pairs(self, state: AutoState, memory: Memory) -> AutoState:
         """Return the state after a look for a function with few interactions, if it is time for one."""
-        if state.n_looked_at < state.look_at or state.turn in KNOWING or not _is_plain(memory):
+        if state.n_looked_at < state.look_at or state.turn in (BLOCKS, SPARSE) or not _is_plain(memory):
             return state
         sites, known = memory.sites, memory.recall(MEMORY)
         if is_collecting(sites):

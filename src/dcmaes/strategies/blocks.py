@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import permutations
@@ -77,6 +77,11 @@ class BlocksState:
     rank: int = 0
     has_improved: bool = False
     why_over: str = ""
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the block under way has more states than can be tried."""
+        return _n_states(self.sites, self.block) > MOST_STATES
 
     def changed(self, block: Block) -> FloatArray:
         """Return the base with the sites of a block as in the other point."""
@@ -172,7 +177,7 @@ def begin(sites: Sites, memory: Memory, rng: np.random.Generator) -> BlocksState
     """Return the first state, at the best of the evaluations, of which there is at least one."""
     best = memory.evaluations(memory.leaders(1))
     base, level, seed = best.x[0], best.rank(0), int(rng.integers(2**62))
-    state = BlocksState(sites, seed, base, level, _elsewhere(sites, base, seed))
+    state = BlocksState(sites, seed, base, level, elsewhere(sites, base, seed))
     if sites.has_conditions:  # differences presume that every site is there
         return replace(state, why_over="some variables are active only with certain values of others")
     if level[0] > 0 or not np.isfinite(level[1]):
@@ -224,11 +229,21 @@ def _measured(state: BlocksState, memory: Memory) -> BlocksState:
 
 def _depends(state: BlocksState, memory: Memory) -> bool:
     """Tell whether what the block adds to the value depends on the candidates."""
-    levels = [state.level, *(memory.rank(x) or WORST for x in _corners(state))]
-    base, first, second, both = (value if violation == 0 else np.nan for violation, value in levels)
-    # (D1); where it cannot be computed, that counts as dependence.
-    difference = abs(base - first - second + both)
-    return not difference <= ROUNDING * max(abs(base), abs(first), abs(second), abs(both))
+    return is_difference(state.level, [memory.rank(x) or WORST for x in _corners(state)])
+
+
+def is_difference(base: Rank, corners: Sequence[Rank]) -> bool:
+    """Tell whether a second difference is more than a rounding error: of the base, two changes and both.
+
+    >>> ranks = [Rank(0.0, 1.0), Rank(0.0, 2.0), Rank(0.0, 3.5)]
+    >>> is_difference(Rank(0.0, 0.5), ranks), is_difference(Rank(0.0, -0.5), ranks)
+    (True, False)
+    """
+    levels = [base, *corners]
+    start, first, second, both = (value if violation == 0 else np.nan for violation, value in levels)
+    # (D1); where it cannot be computed, that counts as a difference.
+    difference = abs(start - first - second + both)
+    return not difference <= ROUNDING * max(abs(start), abs(first), abs(second), abs(both))
 
 
 def _bisected(state: BlocksState, memory: Memory) -> BlocksState:
@@ -243,7 +258,8 @@ def _bisected(state: BlocksState, memory: Memory) -> BlocksState:
         # Where other blocks are small, a part of the sites may be in a large one, which is left as it is.
         is_some = any(len(done) > 1 for done in closed) and len(block) <= len(state.base) // 3
         if not is_some:
-            return replace(state, why_over=f"a block of {len(block)} variables has too many states")
+            why_over = f"a block of {len(block)} variables has too many states"
+            return replace(state, block=block, why_over=why_over)
     return _next_check(replace(state, block=block, closed=closed, low=0, high=0, n_checks=0), memory)
 
 
@@ -323,13 +339,13 @@ def _tried(state: BlocksState, memory: Memory) -> BlocksState:
         return replace(moved, rank=state.rank + 1)
     if state.has_improved:
         seed = state.seed + 1
-        other = _elsewhere(state.sites, state.base, seed)
+        other = elsewhere(state.sites, state.base, seed)
         fresh = replace(state, seed=seed, other=other, closed=(), has_improved=False)
         return _next_block(fresh, memory)
     return replace(state, why_over="all states of all blocks were tried")
 
 
-def _elsewhere(sites: Sites, base: FloatArray, seed: int) -> FloatArray:
+def elsewhere(sites: Sites, base: FloatArray, seed: int) -> FloatArray:
     """Return a random point that differs from the base at every site that has another state."""
     steps = 1 + np.floor(np.random.default_rng(seed).random(len(base)) * (sites.n_states - 1))
     other: FloatArray = (base + np.minimum(steps, sites.n_states - 1)) % sites.n_states

@@ -181,26 +181,26 @@ def next_look(sites: Sites, n_evaluations: int) -> float:
 
 def begin(sites: Sites, known: Evaluations) -> SparseState:
     """Return the state in which the function has been found, if there is one."""
-    known = _usable(known)
+    known = usable(known)
     best, none = known.row[known.order()[:1]], np.empty((0, sites.dimension))
     state = SparseState(sites, best, None, none, 0, False, "the values are no sum over few pairs of sites")
     if not is_suitable(sites) or len(known) < 2:
         return state
     function = None
     if n_contrasts(sites) <= SMALL_SPACE:
-        some = _spread(known, MOST_VALUES)
+        some = spread(known, MOST_VALUES)
         function = sparse_quadratic(some.x, some.value, sites.n_states)
     if function is None:
         function = sparse_quadratic_by_differences(known.x, known.value, sites.n_states)
     if function is None:
         return state
-    explained = _spread(known, max(MOST_VALUES, function.n_enough))
+    explained = spread(known, max(MOST_VALUES, function.n_enough))
     return _with_promises(replace(state, rows=explained.row), function, explained.value)
 
 
 def learn(state: SparseState, told: Evaluations, memory: Memory) -> SparseState:
     """Return the state after some results: the same pairs, fitted to these values too."""
-    fresh = _usable(told.fresh())
+    fresh = usable(told.fresh())
     if state.function is None or len(fresh) == 0:
         return replace(state, idle=state.idle + len(told))
     explained = memory.evaluations(state.rows)
@@ -248,12 +248,12 @@ def _with_promises(state: SparseState, function: SparseQuadratic, value: FloatAr
     return replace(state, function=function, promised=x[order], why_over=why_over)
 
 
-def _usable(told: Evaluations) -> Evaluations:
+def usable(told: Evaluations) -> Evaluations:
     """Return the evaluations that violate nothing and have a value whose square does not overflow."""
     return told.take(np.flatnonzero((told.violation == 0) & (np.abs(told.value) < LARGEST_VALUE)))
 
 
-def _spread(known: Evaluations, most: int) -> Evaluations:
+def spread(known: Evaluations, most: int) -> Evaluations:
     """Return evaluations, the best among them; at most about so many, evenly spread over time."""
     if len(known) <= most:
         return known

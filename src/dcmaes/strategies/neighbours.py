@@ -1,0 +1,284 @@
+"""Functions of sites with few neighbours each, identified by differences; see docs/maths.md, section W."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcmaes._validation import FloatArray
+from dcmaes.models import EXACT, cliques, minimum_of, polynomial_of
+from dcmaes.space import Sites
+from dcmaes.strategies._codec import decode, encode
+from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
+from dcmaes.strategies._memory import Memory
+from dcmaes.strategies._protocol import Summary
+from dcmaes.strategies.blocks import ROUNDING, elsewhere, is_difference
+from dcmaes.strategies.sparse import spread, usable
+
+# A site that interacts with more sites than this ends the search.
+MOST_NEIGHBOURS = 16
+# The function is fitted again whenever there are this many times as many values.
+FIT_FACTOR = 1.15
+# So many random points for each term leave none open: if the function does not fit then, there is none.
+ENOUGH = 2
+# Values that are used at most.
+MOST_VALUES = 8000
+
+
+@dataclass(frozen=True, eq=False)
+class NeighboursState:
+    """State of the search for neighbours.
+
+    Attributes
+    ----------
+    sites : Sites
+        The space; no site is continuous.
+    seed : int
+        What orders and random points are drawn from.
+    base : array of shape (d,)
+        The point at which differences are taken.
+    level : Rank
+        That of the base.
+    other : array of shape (d,)
+        Differs from the base at every site that has another state.
+    order : tuple of ints
+        The sites with more than one state, in the order in which they are asked.
+    asked : tuple of tuples of ints
+        For each of the first sites, the later ones that it interacts with.
+    found : tuple of ints
+        Those of the next site, as far as is known.
+    at : int
+        The place in `order` of the site that it is compared with next.
+    n_told, n_random : int
+        Evaluations that it has proposed; those of them at random points.
+    fit_at : int
+        How many evaluations there must be before the function is fitted.
+    promised : array of shape (k, d)
+        The lowest point of the function, k = 1, or nothing while that is not known.
+    predicted : float
+        Its value in the function.
+    why_over : str
+        Why there is nothing more to do; empty while there is.
+    """
+
+    sites: Sites
+    seed: int
+    base: FloatArray
+    level: Rank
+    other: FloatArray
+    order: tuple[int, ...]
+    promised: FloatArray
+    asked: tuple[tuple[int, ...], ...] = ()
+    found: tuple[int, ...] = ()
+    at: int = 1
+    n_told: int = 0
+    n_random: int = 0
+    fit_at: int = 0
+    predicted: float = math.nan
+    why_over: str = ""
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether not all sites were asked yet."""
+        return len(self.asked) < len(self.order)
+
+    @property
+    def interacts(self) -> NDArray[np.bool_]:
+        """Which sites are known to interact, symmetric, shape (d, d)."""
+        known = np.zeros((len(self.base), len(self.base)), dtype=np.bool_)
+        for site, found in zip(self.order, (*self.asked, self.found), strict=False):
+            known[site, list(found)] = True
+        return known | known.T
+
+    def changed(self, *sites: int) -> FloatArray:
+        """Return the base with some sites as in the other point."""
+        x = self.base.copy()
+        x[list(sites)] = self.other[list(sites)]
+        return x
+
+
+class Neighbours:
+    """Find out which sites interact, fit a function with a table for all that interact, and minimize it.
+
+    Exact where each site interacts with a few others and there is no noise, and soon over where not
+    (docs/maths.md, section W).
+
+    Examples
+    --------
+    Twelve bits on a ring, and a random table for each one with its two right neighbours:
+
+    >>> from dcmaes.problems import nk_landscape
+    >>> from dcmaes.space import Space
+    >>> problem, rng = nk_landscape(12, 2), np.random.default_rng(0)
+    >>> memory = Memory(Space.binary(12).sites)
+    >>> told = memory.tell(Evaluations(np.zeros((1, 12)), np.array([problem(np.zeros(12))]), np.zeros(1)))
+    >>> strategy = Neighbours()
+    >>> state = strategy.init(memory.sites, memory, 0, rng)
+    >>> while strategy.convergence(state, memory) is None:
+    ...     x = strategy.sample(state, 1, rng, memory)
+    ...     told = memory.tell(Evaluations(x, np.array([problem(x[0])]), np.zeros(1)))
+    ...     state = strategy.update(state, told, memory)
+    >>> bool(np.isclose(memory.rank(state.promised[0]).value, problem.optimum)), len(memory) < 200
+    (True, True)
+    """
+
+    @property
+    def name(self) -> str:
+        """The name of the strategy."""
+        return "neighbours"
+
+    def options(self) -> Mapping[str, Any]:
+        """Return the options as plain data: there are none."""
+        return {}
+
+    def init(self, sites: Sites, memory: Memory, budget: int, rng: np.random.Generator) -> NeighboursState:
+        """Return the first state, at the best point of the memory; there must be one."""
+        best = memory.evaluations(memory.leaders(1))
+        base, level, seed = best.x[0], best.rank(0), int(rng.integers(2**62))
+        order = np.random.default_rng(seed).permutation(np.flatnonzero(sites.n_states > 1))
+        nothing, other = np.empty((0, len(base))), elsewhere(sites, base, seed)
+        state = NeighboursState(sites, seed, base, level, other, tuple(order.tolist()), nothing)
+        if sites.has_conditions:  # differences presume that every site is there
+            return replace(state, why_over="some variables are active only with certain values of others")
+        if level.violation > 0 or not np.isfinite(level.value):
+            return replace(state, why_over="no feasible point is known")
+        return advance(state, memory)
+
+    def batch_size(self, state: NeighboursState) -> int:
+        """Return 1: every result may change what comes next."""
+        return 1
+
+    def sample(self, state: NeighboursState, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
+        """Return `n` coded points: those needed next, and random ones beside them, shape (n, d)."""
+        out = {row.tobytes() for row in memory.pending}
+        points = [x for x in _needed(state, memory) if x.tobytes() not in out][:n]
+        while len(points) < n:
+            points.append(state.sites.uniform(rng.random(state.sites.dimension)))
+        return np.array(points)
+
+    def update(self, state: NeighboursState, told: Evaluations, memory: Memory) -> NeighboursState:
+        """Return the state after learning from `told`."""
+        n, is_random = len(told.fresh()), not state.is_asking and len(state.promised) == 0
+        return advance(
+            replace(state, n_told=state.n_told + n, n_random=state.n_random + n * is_random), memory
+        )
+
+    def join(self, state: NeighboursState, memory: Memory) -> NeighboursState:
+        """Return the state as far on as what others have evaluated takes it."""
+        return advance(state, memory)
+
+    def convergence(self, state: NeighboursState, memory: Memory) -> str | None:
+        """Return why the search is over, or None."""
+        return state.why_over or None
+
+    def restart(
+        self, state: NeighboursState, rng: np.random.Generator, memory: Memory
+    ) -> NeighboursState | None:
+        """Return None: what differences tell is told."""
+        return None
+
+    def summary(self, state: NeighboursState, memory: Memory) -> Summary:
+        """Return the base, from which differences are taken, as a distribution on that one point."""
+        return Summary.at(state.sites, state.base)
+
+    def interactions(self, state: NeighboursState, memory: Memory) -> FloatArray:
+        """Return 1 for sites that interact, else 0, shape (d, d)."""
+        return state.interacts.astype(np.float64)
+
+    def state_to_dict(self, state: NeighboursState) -> dict[str, Any]:
+        """Return the state as plain data."""
+        data: dict[str, Any] = encode(state)
+        return data
+
+    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> NeighboursState:
+        """Return the state that `state_to_dict` described."""
+        return decode(NeighboursState, data, sites)
+
+
+def advance(state: NeighboursState, memory: Memory) -> NeighboursState:
+    """Return the state as far on as what is known takes it."""
+    while not state.why_over and next(_needed(state, memory), None) is None:
+        if state.is_asking:
+            state = _compared(state, memory)
+        elif len(state.promised) == 0:
+            state = _fitted(state, memory)
+        else:
+            state = _judged(state, memory)
+    return state
+
+
+def _needed(state: NeighboursState, memory: Memory) -> Iterator[FloatArray]:
+    """Yield the points without which the state cannot go on, and then some that it will need later."""
+    if state.is_asking:
+        points = _corners(state, state.at)
+        if all(memory.rank(x) is not None for x in points):
+            return
+        points += [x for at in range(state.at + 1, len(state.order)) for x in _corners(state, at)]
+        yield from (x for x in points if memory.rank(x) is None)
+    elif len(state.promised):
+        yield from (x for x in state.promised if memory.rank(x) is None)
+    elif len(memory) < state.fit_at:
+        rng = np.random.default_rng([state.seed, len(memory)])
+        yield from state.sites.uniform(rng.random((state.fit_at - len(memory), state.sites.dimension)))
+
+
+def _corners(state: NeighboursState, at: int) -> list[FloatArray]:
+    """Return the points of a second difference: of the site with another one, or with all that seem far."""
+    site = state.order[len(state.asked)]
+    far = (state.order[at],) if at < len(state.order) else _far(state, site)  # (W1)
+    return [state.changed(site), state.changed(*far), state.changed(site, *far)]
+
+
+def _far(state: NeighboursState, site: int) -> tuple[int, ...]:
+    """Return the sites that a site does not interact with."""
+    near = state.interacts[site]
+    return tuple(j for j in state.order if j != site and not near[j])
+
+
+def _compared(state: NeighboursState, memory: Memory) -> NeighboursState:
+    """Return the state after one second difference."""
+    depends = is_difference(state.level, [memory.rank(x) or WORST for x in _corners(state, state.at)])
+    if state.at >= len(state.order):  # all others together: what seems far has to be far
+        if depends:
+            return replace(state, why_over="a variable depends on more than its neighbours")
+        asked = (*state.asked, state.found)
+        return replace(state, asked=asked, found=(), at=len(asked) + 1)
+    found = (*state.found, state.order[state.at]) if depends else state.found
+    state = replace(state, found=found, at=state.at + 1)
+    if state.interacts[state.order[len(state.asked)]].sum() > MOST_NEIGHBOURS:
+        return replace(state, why_over=f"a variable interacts with more than {MOST_NEIGHBOURS} others")
+    return state
+
+
+def _fitted(state: NeighboursState, memory: Memory) -> NeighboursState:
+    """Return the state with the lowest point of the function, if there are enough values to know it."""
+    sets = cliques(state.interacts, state.sites.n_states)
+    if sets is None:
+        return replace(state, why_over="the function has too many terms")
+    known = spread(usable(memory.evaluations(np.arange(len(memory)))), MOST_VALUES)
+    function = polynomial_of(sets, known.x, known.value, state.sites.n_states)
+    if function is None:
+        n_terms = sum(int(np.prod(state.sites.n_states[list(s)] - 1)) for level in sets for s in level)
+        if state.n_random > ENOUGH * n_terms:
+            return replace(state, why_over="the values are no function of neighbours")
+        return replace(state, fit_at=math.ceil(FIT_FACTOR * max(len(memory), n_terms)))
+    x = minimum_of(function)
+    if x is None:
+        return replace(state, why_over="the function cannot be minimized exactly")
+    return replace(state, promised=x[None], predicted=float(function.predict(x[None])[0]))
+
+
+def _judged(state: NeighboursState, memory: Memory) -> NeighboursState:
+    """Return the state after the lowest point of the function: over, or with the function to be fitted again.
+
+    Values may leave terms open that they do not depend on; the lowest point then does.
+    """
+    value = (memory.rank(state.promised[0]) or WORST).value
+    if abs(value - state.predicted) <= EXACT * abs(value - state.level.value) + ROUNDING * abs(value):
+        return replace(state, why_over="the lowest point of the function is known")
+    return replace(state, promised=state.promised[:0], fit_at=math.ceil(FIT_FACTOR * len(memory)))

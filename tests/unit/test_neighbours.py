@@ -1,0 +1,149 @@
+"""Neighbours found by second differences, the function that they give, and what ends the search for them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from alone import Alone, hand_out
+
+import dcmaes as dc
+from dcmaes import problems
+from dcmaes.space import Binary, Categorical, Space
+from dcmaes.strategies import Evaluations, Memory
+from dcmaes.strategies.auto import BLOCKS, NEIGHBOURS
+from dcmaes.strategies.neighbours import MOST_NEIGHBOURS, Neighbours
+
+
+def told(x, *values):
+    return Evaluations(np.atleast_2d(x), np.array(values, dtype=float), np.zeros(len(values)))
+
+
+def run(function, space, *, seed=0, at_a_time=1, most=4000):
+    """Return the strategy, its last state and the number of evaluations."""
+    strategy, rng = Alone(Neighbours()), np.random.default_rng(seed)
+    start = np.zeros(space.sites.dimension)
+    state, n = strategy.init(space.sites, told(start, function(start)), most, rng), 0
+    while strategy.convergence(state) is None and n < most:
+        x = strategy.sample(state, at_a_time, rng)
+        n += len(x)
+        state = strategy.update(state, told(x, *(function(row) for row in x)))
+    return strategy, state, n
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_overlapping_tables_are_minimized_exactly(seed):
+    problem = problems.nk_landscape(16, 3, instance=seed)
+    strategy, state, n = run(problem, Space.binary(16), seed=seed)
+    distance = np.abs(np.subtract.outer(np.arange(16), np.arange(16)))
+    ring = np.minimum(distance, 16 - distance)
+    np.testing.assert_array_equal(state.interacts, (ring > 0) & (ring <= 3))
+    assert strategy.memory(state).rank(state.promised[0]).value == pytest.approx(problem.optimum)
+    # 136 differences, two more points for each site, and at most two random points for each of 128 terms.
+    assert n < 136 + 32 + 1.15 * 2 * 128
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_choices_of_several_states_too(seed):
+    rng = np.random.default_rng(seed)
+    tables = rng.random((8, 3, 3, 3))
+
+    def function(x):
+        x = np.append(x, x[:2]).astype(int)
+        return sum(table[x[i], x[i + 1], x[i + 2]] for i, table in enumerate(tables))
+
+    space = Space({f"x{i}": Categorical(["a", "b", "c"]) for i in range(8)})
+    strategy, state, _ = run(function, space, seed=seed)
+    every = np.indices((3,) * 8).reshape(8, -1).T
+    optimum = min(function(x) for x in every)
+    assert strategy.memory(state).rank(state.promised[0]).value == pytest.approx(optimum)
+
+
+def test_points_asked_for_in_advance_change_nothing():
+    problem = problems.nk_landscape(12, 2)
+    _, one, _ = run(problem, Space.binary(12))
+    _, several, _ = run(problem, Space.binary(12), at_a_time=5)
+    assert one.asked == several.asked
+    np.testing.assert_array_equal(one.promised, several.promised)
+
+
+def test_pending_points_are_not_proposed_again():
+    problem, rng, strategy = problems.nk_landscape(12, 2), np.random.default_rng(0), Neighbours()
+    memory = Memory(Space.binary(12).sites)
+    memory.tell(told(np.zeros(12), problem(np.zeros(12))))
+    state = strategy.init(memory.sites, memory, 100, rng)
+    hand_out(memory, strategy.sample(state, 3, rng, memory))
+    assert not memory.contains(strategy.sample(state, 3, rng, memory)).any()
+
+
+def test_where_many_interact_it_is_soon_over():
+    _, state, n = run(problems.labs(40), Space.binary(40))
+    assert f"more than {MOST_NEIGHBOURS} others" in state.why_over
+    assert n <= 2 * 40
+
+
+def test_a_dependence_that_no_single_site_shows_ends_the_search():
+    def function(x):  # at zero, no pair of the first three interacts
+        return x[:3].prod() + x[3:].sum()
+
+    _, state, n = run(function, Space.binary(20))
+    assert state.why_over == "a variable depends on more than its neighbours"
+    assert n < 20 * 21 / 2 + 40
+
+
+def test_a_value_that_is_not_as_predicted_asks_for_more_values():
+    problem = problems.nk_landscape(12, 3, instance=1)
+    strategy, state, _ = run(problem, Space.binary(12))
+    memory = strategy.memory(state)
+    wrong = replace(state, predicted=state.predicted - 1.0, why_over="")
+    wrong = Neighbours().update(wrong, Evaluations.empty(12), memory)
+    assert not wrong.why_over
+    assert len(wrong.promised) == 0
+    assert wrong.fit_at > len(memory)
+
+
+def test_noise_ends_the_search():
+    rng = np.random.default_rng(0)
+    _, state, n = run(lambda x: x.sum() + rng.random(), Space.binary(30))
+    assert state.why_over
+    assert n < 70
+
+
+def test_it_does_not_begin_without_a_feasible_point_or_with_conditions():
+    sites = Space.binary(5).sites
+    memory = Memory(sites)
+    memory.tell(Evaluations(np.zeros((1, 5)), np.zeros(1), np.ones(1)))
+    rng = np.random.default_rng(0)
+    assert Neighbours().init(sites, memory, 10, rng).why_over == "no feasible point is known"
+    space = Space({"a": Binary(), "b": Binary(when={"a": 1}), "c": Binary()})
+    memory = Memory(space.sites)
+    memory.tell(told(np.zeros(3), 1.0))
+    assert "active" in Neighbours().init(space.sites, memory, 10, rng).why_over
+
+
+def test_a_saved_state_goes_on_alike():
+    problem, rng = problems.nk_landscape(12, 2), np.random.default_rng(0)
+    _, state, _ = run(problem, Space.binary(12), most=60)
+    again = Neighbours().state_from_dict(Neighbours().state_to_dict(state), state.sites)
+    memory = Memory(state.sites)
+    memory.tell(told(np.zeros(12), problem(np.zeros(12))))
+    for one, other in zip(
+        Neighbours().sample(state, 3, rng, memory), Neighbours().sample(again, 3, rng, memory), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+    assert (again.asked, again.found, again.at) == (state.asked, state.found, state.at)
+
+
+def test_in_auto_it_begins_after_blocks_and_takes_half_of_the_evaluations_at_most():
+    problem, space = problems.nk_landscape(14, 4), Space.binary(14)
+    run = dc.Optimizer(space, budget=700, seed=0)
+    n_before = None
+    while run.should_stop() is None:
+        trials = run.ask()
+        run.tell(trials, [problem(np.asarray(trial.point, dtype=float)) for trial in trials])
+        state, n = run._run.search.state, len(run._run.memory)
+        part = state.parts[NEIGHBOURS]
+        if part is not None:
+            n_before = n_before or n
+            assert state.parts[BLOCKS].is_large
+            assert 2 * part.n_told <= n + 2
+    assert n_before >= 14**2
