@@ -37,7 +37,7 @@ def test_public_names_of_a_space():
     public = {name for name in vars(dcmaes.Space) if not name.startswith("_")}
     assert public == {
         *("array", "binary", "integers", "from_dict", "to_dict", "differences"),
-        *("variables", "names", "is_named", "dimension", "size", "sites"),
+        *("variables", "names", "is_named", "dimension", "size", "sites", "default"),
         *("contains", "sample", "encode", "encode_many", "decode", "decode_many", "decode_column"),
     }
 

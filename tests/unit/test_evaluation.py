@@ -129,12 +129,12 @@ def test_rounds_do_not_depend_on_how_long_evaluations_take():
 
 
 def test_a_free_worker_gets_a_new_point_at_once():
-    release, waited = threading.Event(), []
+    release, began, waited = threading.Event(), threading.Lock(), []
     n_done = 0
 
     def objective(x):
         nonlocal n_done
-        if threading.current_thread() is first:
+        if began.acquire(blocking=False):  # the first of all, and no other
             waited.append(release.wait(10))
         n_done += 1
         if n_done == 11:
@@ -142,8 +142,6 @@ def test_a_free_worker_gets_a_new_point_at_once():
         return 1.0
 
     with ThreadPoolExecutor(2) as pool:
-        started = pool.submit(threading.current_thread)
-        first = started.result()
         result = dc.minimize(objective, SPACE, budget=12, seed=0, executor=pool, workers=2, strategy="random")
     assert result.nfev == 12
     assert waited

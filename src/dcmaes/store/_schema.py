@@ -19,7 +19,7 @@ APPLICATION_ID = 0x64636D61
 VERSION = 10
 # Added to the version of a store with several objectives, which libraries that know only one refuse: there
 # the column `value` holds text, a JSON list of all values.
-SEVERAL = 200
+SEVERAL = 100
 # How long a reader or writer waits for another one's transaction.
 _PATIENCE = 10.0
 # How long a writer waits for the lock: a reader that looks whether it is held holds it for an instant itself.
