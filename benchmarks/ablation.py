@@ -31,6 +31,8 @@ PARTS: dict[str, list[tuple[Any, str, Any]]] = {
     "shares of low values": [(_update, "_judged_share", lambda state: state)],
     "fewer shares with choices": [(_update, "LARGEST_CHOICE_SHARE", 3)],
     "few at the centre": [(_relevance, "CLOSE", 0.0)],
+    "untried choices": [(_update, "SMALLEST_CHOICES", 0.0)],
+    "first points near the middle": [(_proposals, "MIDDLE", 1.0)],
     "far values": [(_relevance, "NEAR_ENOUGH", 2.0)],
     "trend": [(_proposals, "TREND_PATIENCE", np.inf)],
     "plateaus": [(_proposals, "SOME_TIES", 2.0)],

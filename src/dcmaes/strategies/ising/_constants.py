@@ -8,6 +8,9 @@ FIRST_VARIANCES = (1.0, 0.2, 0.2, 0.2, 0.2, 0.1, 0.01)
 FIRST_BARRIER_VARIANCES = (*FIRST_VARIANCES[:-1], 0.3)
 # The constant is never ruled out: values are standardized only approximately.
 SMALLEST_CONSTANT = 0.1
+# Choices may always differ from each other by so much of what they all have in common (the radial variance):
+# a state that was never tried is not ruled out because others were bad.
+SMALLEST_CHOICES = 0.05
 # Width of numeric sites at the start of a run, as a fraction of the range.
 FIRST_WIDTH = 0.2
 # Widths between which a numeric site is looked at.
@@ -81,6 +84,8 @@ BARRIER_COST = 100.0
 PATIENCE, PATIENCE_BY_FEATURE = 40, 3
 # What share of the best point each restart in turn changes.
 RESTART_SHARES = (0.0, 0.1, 0.3, 1.0)
+# The part of the range of each number, around its middle, from which the first points of all come.
+MIDDLE = 0.5
 # What share of the sites the first points after a restart change.
 OPENING_SHARE = 0.1
 # How many of a batch may be sent across a plateau, and the share of ties at which that many are.

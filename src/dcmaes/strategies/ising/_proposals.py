@@ -14,6 +14,7 @@ from dcmaes.strategies.ising._constants import (
     CHANGE_LIMITS,
     LARGEST_PAIRS,
     MANY_TIES,
+    MIDDLE,
     OPENING_SHARE,
     PLATEAU_POINTS,
     RADII,
@@ -94,13 +95,18 @@ def _across_plateau(
 
 
 def _opening(state: Posterior, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
-    """Return the middle and points anywhere in the first run; after a restart, the new centre and others."""
+    """Return the middle and points around it in the first run; after a restart, the new centre and others."""
     sites, shape = state.sites, (n, state.sites.dimension)
     u = rng.random(shape)
     if state.run == 0:
+        # Numbers far from the middle are far from most others, and often much worse.
+        numeric = state.feature_map.numeric
+        inner = u.copy()
+        inner[:, numeric] = 0.5 + MIDDLE * (u[:, numeric] - 0.5)
         if memory.n_trials == 0:
-            u[0, state.feature_map.numeric] = 0.5
-        return sites.uniform(u)
+            inner[0, numeric] = 0.5
+        points = sites.uniform(inner)
+        return np.where(memory.contains(points)[:, None], sites.uniform(u), points)
     is_changed = rng.random(shape) < OPENING_SHARE
     is_changed[0] = False
     changed = np.where(is_changed, sites.uniform(u), state.centre)

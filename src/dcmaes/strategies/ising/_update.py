@@ -19,6 +19,7 @@ from dcmaes.strategies.ising._constants import (
     LOW_SHARES,
     REACH_KEEP,
     REFIT_SHARE,
+    SMALLEST_CHOICES,
     SMALLEST_REACH,
     SMALLEST_WIDTH,
     WIDE_STEPS,
@@ -157,6 +158,7 @@ def _refit(state: Posterior, n_seen: int) -> Posterior:
 
 def _improved(state: Posterior) -> Posterior:
     variances = with_constant(state.model.improved_variances())
+    variances[2] = max(variances[2], SMALLEST_CHOICES * variances[1])
     if state.limit is None:
         return replace(state, variances=variances)
     of_barrier = with_constant(state.limit.improved_variances())
