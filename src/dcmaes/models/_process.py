@@ -221,10 +221,6 @@ class Process:
         )
         return replace(self, scales=Scales.of_vector(found.x))
 
-    def with_scales(self, scales: Scales) -> Process:
-        """Return the process of the same values with other scales."""
-        return replace(self, scales=scales)
-
     def with_beliefs(self, x: FloatArray) -> Process:
         """Return the process after values as expected at more coded points, shape (k, d)."""
         if len(x) == 0:

@@ -177,7 +177,8 @@ def refitted(state: ProcessState, memory: Memory) -> ProcessState:
     told = memory.recall(most_values(state.sites))
     process, slope = _process(state, told)
     # From the scales so far and from those expected of any function: a fit may be stuck at either.
-    fits = [process.fitted(N_STEPS), process.with_scales(Scales.expected(state.sites)).fitted(N_STEPS)]
+    starts = (process, replace(process, scales=Scales.expected(state.sites)))
+    fits = [start.fitted(N_STEPS) for start in starts]
     process = min(fits, key=lambda fit: fit.loss(fit.scales.vector())[0])
     state = replace(state, scales=process.scales.vector(), n_fitted=memory.n_seen, n_fits=state.n_fits + 1)
     share = state.share + (1 if state.n_fits % 2 else -1)
@@ -225,26 +226,51 @@ def most_promising(
     best = told.x[told.order()[:N_BEST]]
     anywhere = sites.canonical(sites.uniform(rng.random((N_ANYWHERE, d))))
     near = changed(sites, np.repeat(best, N_CHILDREN, axis=0), rng, several=True)
-    points = np.concatenate([anywhere, near])
-    level = promise(points)
-    visited, levels = [points], [level]
-    top = np.argsort(-level, kind="stable")[:N_WALKERS]
-    at, level, rows = points[top], level[top], np.arange(N_WALKERS)
-    for _ in range(N_MOVES + d // 2):
-        tries = changed(sites, np.repeat(at, N_TRIES, axis=0), rng, several=False)
-        found = promise(tries).reshape(len(at), N_TRIES)
-        pick = found.argmax(axis=1)
-        tried, highest = tries.reshape(len(at), N_TRIES, d)[rows, pick], found[rows, pick]
-        visited.append(tried)
-        levels.append(highest)
-        is_higher = highest > level
-        at, level = np.where(is_higher[:, None], tried, at), np.where(is_higher, highest, level)
-    points, level = np.concatenate(visited), np.concatenate(levels)
+    points, level = climbed(promise, np.concatenate([anywhere, near]), sites, rng, (N_WALKERS, N_TRIES))
     for x in points[np.argsort(-level, kind="stable")]:
         if not is_known(x):
             break
     new: FloatArray = x
     return new
+
+
+def climbed(
+    promise: Callable[[FloatArray], FloatArray],
+    points: FloatArray,
+    sites: Sites,
+    rng: np.random.Generator,
+    size: tuple[int, int],
+) -> tuple[FloatArray, FloatArray]:
+    """Return points, those that walkers try from the most promising of them, and what all promise.
+
+    Parameters
+    ----------
+    promise : callable
+        Of coded points, shape (n, d) to (n,).
+    points : array of shape (n, d)
+    size : pair of ints
+        How many walkers there are, and how many changes of one site each tries in a step.
+
+    Returns
+    -------
+    points, level : arrays of shapes (m, d) and (m,)
+    """
+    (n_walkers, n_tries), d = size, sites.dimension
+    level = promise(points)
+    visited, levels = [points], [level]
+    top = np.argsort(-level, kind="stable")[:n_walkers]
+    at, level, rows = points[top], level[top], np.arange(n_walkers)
+    for _ in range(N_MOVES + d // 2):
+        tries = changed(sites, np.repeat(at, n_tries, axis=0), rng, several=False)
+        found = promise(tries)
+        visited.append(tries)
+        levels.append(found)
+        found = found.reshape(n_walkers, n_tries)
+        pick = found.argmax(axis=1)
+        tried, highest = tries.reshape(n_walkers, n_tries, d)[rows, pick], found[rows, pick]
+        is_higher = highest > level
+        at, level = np.where(is_higher[:, None], tried, at), np.where(is_higher, highest, level)
+    return np.concatenate(visited), np.concatenate(levels)
 
 
 def changed(sites: Sites, x: FloatArray, rng: np.random.Generator, *, several: bool) -> FloatArray:

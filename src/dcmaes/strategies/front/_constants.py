@@ -56,7 +56,7 @@ PROCESS_REFIT_SHARE, N_FIT_STEPS = 0.1, 10
 # Where expected gains are sought: at points anywhere and at changes of points of the front, then by walkers
 # from the most promising of them, which try so many changes in each of their steps.
 N_ANYWHERE, N_NEAR = 200, 200
-N_WALKERS, N_CHANGES, N_MOVES = 8, 8, 12
+N_WALKERS, N_CHANGES = 8, 8
 # Points from which those of a batch are chosen.
 N_POOL = 200
 # Expected gains of more than two objectives are estimated from so many points, which reach beyond the best

@@ -19,13 +19,12 @@ from dcmaes.strategies.front._constants import (
     N_CHANGES,
     N_EXPECTED,
     N_FIT_STEPS,
-    N_MOVES,
     N_NEAR,
     N_POOL,
     N_WALKERS,
 )
 from dcmaes.strategies.front._known import Known
-from dcmaes.strategies.gaussian_process import changed, log_improvement
+from dcmaes.strategies.gaussian_process import changed, climbed, log_improvement
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,23 +119,9 @@ def _passed_through(
     parents = known.x[known.front[rng.integers(len(known.front), size=N_NEAR)]]
     anywhere = sites.canonical(sites.uniform(rng.random((N_ANYWHERE, d))))
     points = np.concatenate([anywhere, changed(sites, parents, rng, several=True)])
-    level = promise(points)
-    visited, levels = [points], [level]
-    top = np.argsort(-level, kind="stable")[:N_WALKERS]
-    at, level, rows = points[top], level[top], np.arange(N_WALKERS)
-    for _ in range(N_MOVES + d // 2):
-        tries = changed(sites, np.repeat(at, N_CHANGES, axis=0), rng, several=False)
-        found = promise(tries)
-        visited.append(tries)
-        levels.append(found)
-        found = found.reshape(N_WALKERS, N_CHANGES)
-        pick = found.argmax(axis=1)
-        tried, highest = tries.reshape(N_WALKERS, N_CHANGES, d)[rows, pick], found[rows, pick]
-        is_higher = highest > level
-        at, level = np.where(is_higher[:, None], tried, at), np.where(is_higher, highest, level)
-    points, first = np.unique(np.concatenate(visited), axis=0, return_index=True)
-    level = np.concatenate(levels)[first]
-    best: FloatArray = points[np.argsort(-level, kind="stable")[:N_POOL]]
+    points, level = climbed(promise, points, sites, rng, (N_WALKERS, N_CHANGES))
+    points, first = np.unique(points, axis=0, return_index=True)
+    best: FloatArray = points[np.argsort(-level[first], kind="stable")[:N_POOL]]
     return best
 
 
