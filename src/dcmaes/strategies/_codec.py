@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 from dcmaes.space import Sites
 
@@ -91,3 +91,25 @@ def _hints(kind: type[Any]) -> dict[str, Any]:
     """Return the types of the fields that are not derived from others, by name."""
     hints = get_type_hints(kind)
     return {field.name: hints[field.name] for field in fields(kind) if field.metadata != DERIVED}
+
+
+class Coded(Generic[T]):
+    """What strategies that keep their state with this codec have in common: they say of which type it is.
+
+    Attributes
+    ----------
+    state_type : type
+        The frozen dataclass.
+    """
+
+    state_type: ClassVar[type[Any]]
+
+    def state_to_dict(self, state: T) -> dict[str, Any]:
+        """Return the state as plain data."""
+        data: dict[str, Any] = encode(state)
+        return data
+
+    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> T:
+        """Return the state that `state_to_dict` described."""
+        state: T = decode(self.state_type, data, sites)
+        return state

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dcmaes._validation import FloatArray, IntArray, check_choice
 from dcmaes.distributions import LatticeGaussian
 from dcmaes.space import Sites
-from dcmaes.strategies._codec import decode, encode
+from dcmaes.strategies._codec import Coded
 from dcmaes.strategies._credit import Credit
 from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
 from dcmaes.strategies._memory import Memory
@@ -106,7 +106,7 @@ class AutoState:
         return sum(last - first for first, last in self.collected)
 
 
-class Auto:
+class Auto(Coded[AutoState]):
     """Share evaluations among models of the values and a population, by what each of them gains.
 
     A regression (`ising`), a Gaussian process and a population (`mixing` or `cma`) read the same memory. Each
@@ -126,6 +126,8 @@ class Auto:
     >>> result.fun
     0.0
     """
+
+    state_type = AutoState
 
     def __init__(self, *, partner: str | None = None) -> None:
         self.partner = None if partner is None else check_choice("partner", partner, ("cma", "mixing"))
@@ -226,15 +228,6 @@ class Auto:
         if sparse is None or sparse.function is None:
             return np.zeros((state.model.sites.dimension,) * 2, dtype=bool)
         return sparse.function.told_pairs(memory.evaluations(sparse.rows).x)
-
-    def state_to_dict(self, state: AutoState) -> dict[str, Any]:
-        """Return the state as plain data."""
-        data: dict[str, Any] = encode(state)
-        return data
-
-    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> AutoState:
-        """Return the state that `state_to_dict` described."""
-        return decode(AutoState, data, sites)
 
     def _proposer(self, state: AutoState, who: int) -> Proposer[Any]:
         """Return a proposer; the population is the one that has begun."""

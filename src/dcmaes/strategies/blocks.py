@@ -12,7 +12,7 @@ import numpy as np
 
 from dcmaes._validation import FloatArray
 from dcmaes.space import Sites
-from dcmaes.strategies._codec import decode, encode
+from dcmaes.strategies._codec import Coded
 from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies._protocol import Summary
@@ -90,7 +90,7 @@ class BlocksState:
         return x
 
 
-class Blocks:
+class Blocks(Coded[BlocksState]):
     """Find blocks of sites that add to the value independently, and the best state of each.
 
     Exact where the values are such a sum and without noise, and soon over where they are not: for spaces
@@ -113,6 +113,8 @@ class Blocks:
     >>> sorted(sorted(block) for block in state.closed), state.level
     ([[0, 2], [1, 3]], Rank(violation=0.0, value=0.0))
     """
+
+    state_type = BlocksState
 
     @property
     def name(self) -> str:
@@ -162,15 +164,6 @@ class Blocks:
             for i, j in permutations(block, 2):
                 strength[i, j] = 1.0
         return strength
-
-    def state_to_dict(self, state: BlocksState) -> dict[str, Any]:
-        """Return the state as plain data."""
-        data: dict[str, Any] = encode(state)
-        return data
-
-    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> BlocksState:
-        """Return the state that `state_to_dict` described."""
-        return decode(BlocksState, data, sites)
 
 
 def begin(sites: Sites, memory: Memory, rng: np.random.Generator) -> BlocksState:

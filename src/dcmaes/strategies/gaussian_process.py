@@ -13,7 +13,7 @@ from scipy.special import log_ndtr, ndtr
 from dcmaes._validation import FloatArray
 from dcmaes.models import Process, Scales
 from dcmaes.space import Sites
-from dcmaes.strategies._codec import decode, encode
+from dcmaes.strategies._codec import Coded
 from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies._protocol import Summary
@@ -65,7 +65,7 @@ class ProcessState:
     n_fits: int
 
 
-class GaussianProcess:
+class GaussianProcess(Coded[ProcessState]):
     """Propose the points of largest expected improvement under a Gaussian process of all values.
 
     Meant for the first few hundred evaluations of anything: one of the proposers of `auto`.
@@ -79,6 +79,8 @@ class GaussianProcess:
     >>> dc.minimize(cost, space, budget=40, seed=0, strategy=GaussianProcess(), target=0).fun
     0.0
     """
+
+    state_type = ProcessState
 
     @property
     def name(self) -> str:
@@ -141,15 +143,6 @@ class GaussianProcess:
     def interactions(self, state: ProcessState, memory: Memory) -> FloatArray:
         """Return zeros, shape (d, d): relevances are of single sites."""
         return np.zeros((state.sites.dimension, state.sites.dimension))
-
-    def state_to_dict(self, state: ProcessState) -> dict[str, Any]:
-        """Return the state as plain data."""
-        data: dict[str, Any] = encode(state)
-        return data
-
-    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> ProcessState:
-        """Return the state that `state_to_dict` described."""
-        return decode(ProcessState, data, sites)
 
 
 def first_values(sites: Sites) -> int:

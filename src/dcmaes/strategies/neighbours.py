@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dcmaes._validation import FloatArray
 from dcmaes.models import EXACT, cliques, minimum_of, polynomial_of
 from dcmaes.space import Sites
-from dcmaes.strategies._codec import decode, encode
+from dcmaes.strategies._codec import Coded
 from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies._protocol import Summary
@@ -102,7 +102,7 @@ class NeighboursState:
         return x
 
 
-class Neighbours:
+class Neighbours(Coded[NeighboursState]):
     """Find out which sites interact, fit a function with a table for all that interact, and minimize it.
 
     Exact where each site interacts with a few others and there is no noise, and soon over where not
@@ -126,6 +126,8 @@ class Neighbours:
     >>> bool(np.isclose(memory.rank(state.promised[0]).value, problem.optimum)), len(memory) < 200
     (True, True)
     """
+
+    state_type = NeighboursState
 
     @property
     def name(self) -> str:
@@ -189,15 +191,6 @@ class Neighbours:
     def interactions(self, state: NeighboursState, memory: Memory) -> FloatArray:
         """Return 1 for sites that interact, else 0, shape (d, d)."""
         return state.interacts.astype(np.float64)
-
-    def state_to_dict(self, state: NeighboursState) -> dict[str, Any]:
-        """Return the state as plain data."""
-        data: dict[str, Any] = encode(state)
-        return data
-
-    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> NeighboursState:
-        """Return the state that `state_to_dict` described."""
-        return decode(NeighboursState, data, sites)
 
 
 def advance(state: NeighboursState, memory: Memory) -> NeighboursState:

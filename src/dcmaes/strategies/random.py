@@ -10,7 +10,7 @@ import numpy as np
 
 from dcmaes._validation import FloatArray, check_integer
 from dcmaes.space import Sites
-from dcmaes.strategies._codec import decode, encode
+from dcmaes.strategies._codec import Coded
 from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies._protocol import Summary
@@ -28,7 +28,7 @@ class RandomState:
 
 
 @dataclass(frozen=True)
-class RandomSearch:
+class RandomSearch(Coded[RandomState]):
     """Draw every point uniformly (choices by their weights), independently of what was found before.
 
     Parameters
@@ -43,6 +43,8 @@ class RandomSearch:
     >>> result.fun, result.nfev
     (0.0, 8)
     """
+
+    state_type = RandomState
 
     population_size: int = 10
 
@@ -104,12 +106,3 @@ class RandomSearch:
     def options(self) -> Mapping[str, Any]:
         """Return the options as plain data."""
         return {"population_size": self.population_size}
-
-    def state_to_dict(self, state: RandomState) -> dict[str, Any]:
-        """Return the state as plain data."""
-        data: dict[str, Any] = encode(state)
-        return data
-
-    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> RandomState:
-        """Return the state that `state_to_dict` described."""
-        return decode(RandomState, data, sites)

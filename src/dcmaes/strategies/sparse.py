@@ -12,7 +12,7 @@ import numpy as np
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models import SparseQuadratic, annealed, sparse_quadratic, sparse_quadratic_by_differences
 from dcmaes.space import Sites
-from dcmaes.strategies._codec import decode, encode
+from dcmaes.strategies._codec import Coded
 from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies._protocol import Summary
@@ -67,7 +67,7 @@ class SparseState:
     why_over: str
 
 
-class Sparse:
+class Sparse(Coded[SparseState]):
     """Explain all values by a sum over few pairs of sites, and evaluate the points where that is lowest.
 
     It needs values to begin with, and is over at once where they are no such sum (docs/maths.md, section S).
@@ -88,6 +88,8 @@ class Sparse:
     >>> len(state.function.pairs), float(known.value.min()), value(state.promised[:1])
     (30, 7.0, array([1]))
     """
+
+    state_type = SparseState
 
     @property
     def name(self) -> str:
@@ -137,15 +139,6 @@ class Sparse:
         """Return the size of the interaction of each pair of sites, shape (d, d); zero without a function."""
         d = state.sites.dimension
         return np.zeros((d, d)) if state.function is None else state.function.strength
-
-    def state_to_dict(self, state: SparseState) -> dict[str, Any]:
-        """Return the state as plain data."""
-        data: dict[str, Any] = encode(state)
-        return data
-
-    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> SparseState:
-        """Return the state that `state_to_dict` described."""
-        return decode(SparseState, data, sites)
 
 
 def n_contrasts(sites: Sites) -> int:

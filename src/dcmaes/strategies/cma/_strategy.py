@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, check_choice, check_integer, check_number
 from dcmaes.space import Sites
-from dcmaes.strategies._codec import decode, encode
+from dcmaes.strategies._codec import Coded
 from dcmaes.strategies._evaluations import WORST, Evaluations
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies._protocol import Summary
@@ -38,7 +38,7 @@ MOST_FREE_GENERATIONS = 1000
 LARGEST_FULL = 300
 
 
-class Cma:
+class Cma(Coded[CmaState]):
     """Discrete CMA-ES: correlated steps on lattices, choices and continuous sites, adapted by ranks.
 
     Parameters
@@ -62,6 +62,8 @@ class Cma:
     >>> result.fun
     0.0
     """
+
+    state_type = CmaState
 
     def __init__(
         self,
@@ -153,15 +155,6 @@ class Cma:
         if state.progress.best < state.record:
             return interaction_matrix(state.distribution)
         return state.interactions
-
-    def state_to_dict(self, state: CmaState) -> dict[str, Any]:
-        """Return the state as plain data."""
-        data: dict[str, Any] = encode(state)
-        return data
-
-    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> CmaState:
-        """Return the state that `state_to_dict` described."""
-        return decode(CmaState, data, sites)
 
     def _is_full(self, layout: Layout) -> bool:
         wanted = self.covariance == "full" or (self.covariance == "auto" and layout.n_latents <= LARGEST_FULL)

@@ -12,7 +12,7 @@ from dcmaes._validation import FloatArray
 from dcmaes.models import Scales
 from dcmaes.pareto import hypervolume_gains
 from dcmaes.space import Sites
-from dcmaes.strategies._codec import decode, encode
+from dcmaes.strategies._codec import Coded
 from dcmaes.strategies._credit import Credit
 from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies._memory import Memory
@@ -38,7 +38,7 @@ from dcmaes.strategies.gaussian_process import GaussianProcess
 _PROCESS = GaussianProcess()
 
 
-class FrontSearch:
+class FrontSearch(Coded[FrontState]):
     """Search for the front of several objectives with surrogates of each of them.
 
     Three proposers share the evaluations by what their points add to the hypervolume. Gaussian processes, one
@@ -59,6 +59,8 @@ class FrontSearch:
     >>> len(result.front)
     6
     """
+
+    state_type = FrontState
 
     def __repr__(self) -> str:
         return "FrontSearch()"
@@ -171,15 +173,6 @@ class FrontSearch:
             site = model.feature_map.site
             np.maximum.at(strength, np.ix_(site, site), np.abs(coupling[0]))
         return np.maximum(strength, strength.T)
-
-    def state_to_dict(self, state: FrontState) -> dict[str, Any]:
-        """Return the state as plain data."""
-        data: dict[str, Any] = encode(state)
-        return data
-
-    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> FrontState:
-        """Return the state that `state_to_dict` described."""
-        return decode(FrontState, data, sites)
 
 
 def _credited(state: FrontState, known: Known, x: FloatArray) -> FrontState:

@@ -11,7 +11,7 @@ import numpy as np
 from dcmaes._validation import FloatArray, check_integer
 from dcmaes.distributions import LatticeGaussian
 from dcmaes.space import Sites
-from dcmaes.strategies._codec import decode, encode
+from dcmaes.strategies._codec import Coded
 from dcmaes.strategies._evaluations import WORST, Evaluations
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies._protocol import Summary
@@ -33,7 +33,7 @@ from dcmaes.strategies.ising._state import IsingState, best_of, chosen_shares
 from dcmaes.strategies.ising._update import follow, learn, wide_model
 
 
-class IsingSearch:
+class IsingSearch(Coded[IsingState]):
     """Thompson sampling: draw functions from a Bayesian regression on all evaluations, propose their minima.
 
     The coefficients of the regression are the canonical parameters of the Ising model, field and couplings,
@@ -55,6 +55,8 @@ class IsingSearch:
     >>> result.fun
     0.0
     """
+
+    state_type = IsingState
 
     def __init__(self, *, window: int | None = None, max_restarts: int = 1000) -> None:
         self.window = None if window is None else check_integer("window", window, low=20)
@@ -169,15 +171,6 @@ class IsingSearch:
     def law(self, state: IsingState, memory: Memory) -> LatticeGaussian | None:
         """Return the law that the regression implies: energy over temperature; None if there is none."""
         return implied_law(state.given(memory))
-
-    def state_to_dict(self, state: IsingState) -> dict[str, Any]:
-        """Return the state as plain data."""
-        data: dict[str, Any] = encode(state)
-        return data
-
-    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> IsingState:
-        """Return the state that `state_to_dict` described."""
-        return decode(IsingState, data, sites)
 
 
 def _default_window(sites: Sites) -> int:
