@@ -70,13 +70,15 @@ def main() -> None:
         with without(part):
             jobs = plan(rows, [f"dcmaes {options.strategy}"], range(options.seeds), budget=options.budget)
             run_all(jobs, folder, workers=1)
-    print("| part switched off |" + "".join(f" {name} |" for name in (*SUITES, "all")))
-    print("|---|" + "---|" * (len(SUITES) + 1))
+    print("| part switched off | runs |" + "".join(f" {name} |" for name in (*SUITES, "all")))
+    print("|---|---|" + "---|" * (len(SUITES) + 1))
     found = {part: _areas(options.results, part, options.strategy) for part in parts}
     for part in parts[1:]:
         ratios = [_ratio(found["all"][name], found[part][name]) for name in SUITES]
         every = np.concatenate(ratios, axis=1)
-        print(f"| {part} |" + "".join(f" {_cell(ratio)} |" for ratio in (*ratios, every)), flush=True)
+        n_runs = sum(len(found["all"][name].keys() & found[part][name].keys()) for name in SUITES)
+        cells = "".join(f" {_cell(ratio)} |" for ratio in (*ratios, every))
+        print(f"| {part} | {n_runs} |{cells}", flush=True)
 
 
 def _areas(results: Path, part: str, strategy: str) -> dict[str, dict[tuple[str, int], float]]:
