@@ -117,9 +117,12 @@ def end_and_resume(folder: Path, mode: str, n_ends: int, rng: np.random.Generato
     store, held = folder / "run.db", []
     while len(held) < n_ends:
         n_threads, way = int(rng.integers(1, 5)), str(rng.choice(list(WAYS)))
+        # An interrupt that comes while the fork is under way is ignored by Python: it waits for its end.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         child = os.fork()
         if child == 0:
             _sit(folder, mode, store, n_threads)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         _wait(folder, int(rng.integers(BUDGETS[mode] // n_ends)))
         time.sleep(rng.uniform(0.0, 2 * SECONDS))
         _end(child, WAYS[way])
@@ -132,6 +135,7 @@ def _sit(folder: Path, mode: str, store: Path, n_threads: int) -> None:
     code = 1
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         with threadpool_limits(n_threads):
             is_interrupted = run(folder, mode, store).stop_reason is dc.StopReason.INTERRUPTED
         code = 0 if is_interrupted else 1
