@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from dcmaes.strategies.ising import _proposals, _relevance, _state, _strategy, _update
+from dcmaes.strategies.ising import _model, _neighbourhood, _proposals, _state, _strategy, _update
 from dcmaes_bench import _measures as measures
 from dcmaes_bench import _results, suite
 from dcmaes_bench._runner import plan, run_all
@@ -28,16 +28,16 @@ from dcmaes_bench._suite_small import HELD_OUT
 # The parts, each with what switches it off: (module, name, value).
 PARTS: dict[str, list[tuple[Any, str, Any]]] = {
     "all": [],
-    "shares of low values": [(_update, "_judged_share", lambda state: state)],
+    "shares of low values": [(_update, "_judged_share", lambda state, near: state)],
     "fewer shares with choices": [(_update, "LARGEST_CHOICE_SHARE", 3)],
-    "few at the centre": [(_relevance, "CLOSE", 0.0)],
-    "untried choices": [(_update, "SMALLEST_CHOICES", 0.0)],
+    "few at the centre": [(_neighbourhood, "CLOSE", 0.0)],
+    "untried choices": [(_model, "SMALLEST_CHOICES", 0.0)],
     "first points near the middle": [(_proposals, "MIDDLE", 1.0)],
-    "far values": [(_relevance, "NEAR_ENOUGH", 2.0)],
+    "far values": [(_neighbourhood, "NEAR_ENOUGH", 2.0)],
     "trend": [(_proposals, "TREND_PATIENCE", np.inf)],
     "plateaus": [(_proposals, "SOME_TIES", 2.0)],
-    "barrier": [(_state, "VAGUE", -1.0)],
-    "cliffs": [(_update, "_judged_cliff", lambda state: state)],
+    "barrier": [(_model, "LARGEST_BARRIER_NOISE", -1.0)],
+    "cliffs": [(_update, "_judged_cliff", lambda state, near: state)],
     "restarts at the best": [(_strategy, "RESTART_SHARES", (0.1, 0.3, 1.0))],
     "widths below the spacing": [(_state, "WIDTH_IN_GAPS", 1.0)],
     "radii": [(_proposals, "RADII", (2.0,))],

@@ -15,7 +15,7 @@ import numpy as np
 import optuna
 
 import dcmaes as dc
-from dcmaes.strategies.ising import _relevance, _update
+from dcmaes.strategies.ising import _neighbourhood, _update
 
 N_SEEDS = 10
 
@@ -102,7 +102,7 @@ def by_dcmaes(make, seed, strategy):
 
 def without_model(make, seed):
     """Return the same for `auto` with infeasible points as high values."""
-    no_amounts = mock.patch.object(_relevance, "beyond_constraints", np.zeros_like)
+    no_amounts = mock.patch.object(_neighbourhood, "beyond_constraints", np.zeros_like)
     no_sides = mock.patch.object(_update, "judge_cliff", return_value=None)
     with no_amounts, no_sides:
         return by_dcmaes(make, seed, "auto")

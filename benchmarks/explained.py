@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from dcmaes.strategies import IsingSearch
+from dcmaes.strategies.ising._model import model
 from dcmaes_bench import _compare, _results, _rows, _runner
 from dcmaes_bench._measures import table
 
@@ -25,9 +26,8 @@ SUITES = {"pbo": "n=64", "categorical": ""}
 MOMENTS, N_INSTANCES = (100, 200, 400), 3
 
 
-def unexplained(state):
+def unexplained(model):
     """Return the share of the weighted variance of the targets that is not predicted."""
-    model = state.model
     share = model.weights / model.weights.sum()
     missed = model.targets - model.left_out()[0]
     spread = model.targets - share @ model.targets
@@ -42,8 +42,8 @@ def watched(row, instance):
     def watching(self, state, told, memory):
         state = update(self, state, told, memory)
         for moment in MOMENTS:
-            if state.n_seen >= moment and moment not in found:
-                found[moment] = unexplained(state.given(memory))
+            if memory.n_seen >= moment and moment not in found:
+                found[moment] = unexplained(model(state, memory).values)
         return state
 
     IsingSearch.update = watching

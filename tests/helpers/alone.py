@@ -7,6 +7,8 @@ import numpy as np
 
 from dcmaes.strategies import Memory, Rank
 from dcmaes.strategies._evaluations import Evaluation
+from dcmaes.strategies.ising._constants import MEMORY
+from dcmaes.strategies.ising._model import model
 
 
 class Alone:
@@ -27,9 +29,13 @@ class Alone:
         """Return the memory behind a state; of one that was made otherwise, the last one used."""
         return next((memory for known, memory in self._memories if known is state), self._last)
 
-    def given(self, state):
-        """Return a state of `ising` with its evaluations."""
-        return state.given(self.memory(state))
+    def model(self, state):
+        """Return what the model of `ising` is in a state."""
+        return model(state, self.memory(state))
+
+    def known(self, state):
+        """Return the evaluations that it is of."""
+        return self.memory(state).recall(MEMORY)
 
     def _keep(self, state, memory):
         self._last = memory

@@ -7,8 +7,7 @@ import dcmaes as dc
 from dcmaes.distributions import LatticeGaussian
 from dcmaes.strategies import Paper
 from dcmaes.strategies.ising import IsingSearch
-from dcmaes.strategies.ising._law import N_RECENT, implied_law
-from dcmaes.strategies.ising._update import wide_model
+from dcmaes.strategies.ising._law import N_RECENT, implied_law, wide_model
 
 
 def coupled(x):
@@ -43,11 +42,11 @@ def test_the_exponent_is_the_energy_over_the_temperature():
         for trial in optimizer.ask():
             optimizer.tell(trial, objective(trial.point))
     result = optimizer.result()
-    state = result._state.given(result._memory)
-    law = implied_law(state)
+    state, memory = result._state, result._memory
+    law = implied_law(state, memory)
     assert law.trials.tolist() == [10, 1, 8]  # the variable with one value is left out
-    x = state.memory.x[-N_RECENT:]
-    model = wide_model(state)
+    x = memory.points(0, len(memory))[-N_RECENT:]
+    model = wide_model(state, memory)
     energy = model.mean(has_pairs=True)
     values = np.array([float(energy.value(row[None])[0]) for row in state.feature_map.features(x)])
     exponent = np.asarray(law.log_weight(x[:, [0, 1, 3]]))

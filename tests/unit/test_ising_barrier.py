@@ -10,8 +10,9 @@ from alone import Alone
 from dcmaes.models import Energy, FeatureMap, Regression
 from dcmaes.space import Categorical, Integer, Space
 from dcmaes.strategies import Evaluations
+from dcmaes.strategies._labels import beyond_constraints
 from dcmaes.strategies.ising import IsingSearch
-from dcmaes.strategies.ising._barrier import beyond_constraints, limit_of
+from dcmaes.strategies.ising._barrier import limit_of
 from dcmaes.strategies.ising._constants import BARRIER_COST, FIRST_VARIANCES
 from dcmaes.strategies.ising._search import search
 from dcmaes.strategies.ising._steps import Box
@@ -136,27 +137,28 @@ def test_proposals_keep_within_the_limit():
 
 def test_infeasible_points_say_nothing_of_the_values():
     strategy, state, _, _ = knapsack_state(200)
-    state = strategy.given(state)
-    is_feasible = state.memory.violation[state.neighbourhood.row] == 0
-    assert (state.neighbourhood.is_allowed == is_feasible).all()
-    assert len(state.model.targets) == is_feasible.sum()
+    model = strategy.model(state)
+    is_feasible = strategy.known(state).violation[model.used.row] == 0
+    assert (model.used.is_allowed == is_feasible).all()
+    assert len(model.values.targets) == is_feasible.sum()
 
 
 def test_violations_that_no_regression_explains_count_as_high_values():
     strategy, state, _, _ = knapsack_state(200)
     rng = np.random.default_rng(0)
-    memory = strategy.given(state).memory
+    memory = strategy.known(state)
     violation = np.where(memory.violation > 0, rng.exponential(size=200), 0.0)[rng.permutation(200)]
     strategy = Alone(IsingSearch())
     fresh = strategy.init(state.sites, Evaluations.empty(30), 1000, rng)
-    vague = strategy.given(strategy.update(fresh, Evaluations(memory.x, memory.value, violation)))
+    after = strategy.update(fresh, Evaluations(memory.x, memory.value, violation))
+    vague = strategy.model(after)
     assert vague.limit is not None
     assert vague.barrier is None
-    assert vague.neighbourhood.is_allowed.all()
+    assert vague.used.is_allowed.all()
     # It is known again once it explains them.
-    clear = replace(vague, barrier_variances=state.barrier_variances)
+    clear = strategy.model(replace(after, barrier_variances=state.barrier_variances))
     assert clear.barrier is not None
-    assert not clear.neighbourhood.is_allowed.all()
+    assert not clear.used.is_allowed.all()
 
 
 def test_a_state_with_a_barrier_survives_being_saved():

@@ -53,38 +53,38 @@ def told(values_of, n, seed, share=0.4):
     return strategy, state
 
 
-def told_and_given(values_of, n, seed):
-    """Return the same state with its evaluations."""
+def modelled(values_of, n, seed):
+    """Return the same state, its model, and the evaluations that this is of."""
     strategy, state = told(values_of, n, seed)
-    return strategy.given(state)
+    return state, strategy.model(state), strategy.known(state)
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize("seed", range(5))
 def test_points_beyond_the_limit_are_told_apart(penalty, seed):
     problem = Knapsack(seed, PENALTIES[penalty])
-    state = told_and_given(problem, 150, seed)
+    state, model, known = modelled(problem, 150, seed)
     assert state.cliff in (VALUES, SURPRISES, SIDES)
-    is_beyond = problem.excess(state.memory.x[state.around.row]) > 0
-    assert (state.around.is_allowed == ~is_beyond).mean() > 0.95
-    assert state.barrier is not None
+    is_beyond = problem.excess(known.x[model.used.row]) > 0
+    assert (model.used.is_allowed == ~is_beyond).mean() > 0.95
+    assert model.barrier is not None
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_quadratics_have_no_cliff(seed):
     matrix = np.random.default_rng(seed).normal(size=(K, K))
-    state = told_and_given(lambda x: ((x @ matrix) * x).sum(axis=1), 150, seed)
+    state, model, _ = modelled(lambda x: ((x @ matrix) * x).sum(axis=1), 150, seed)
     assert state.cliff == ""
-    assert state.barrier is None
-    assert state.around.is_allowed.all()
+    assert model.barrier is None
+    assert model.used.is_allowed.all()
 
 
 def test_jumps_that_nothing_explains_are_no_cliff():
     rng = np.random.default_rng(0)
     worth = rng.integers(1, 10, K)
-    state = told_and_given(lambda x: -(x @ worth) + 1000.0 * (rng.random(len(x)) < 0.5), 150, 0)
+    state, model, _ = modelled(lambda x: -(x @ worth) + 1000.0 * (rng.random(len(x)) < 0.5), 150, 0)
     # They are seen, but no regression tells which points are beyond.
-    assert find_cliff(state.around, LOW_SHARES[state.low_share], state.variances) is not None
+    assert find_cliff(model.used, LOW_SHARES[state.low_share], state.variances) is not None
     assert state.cliff == ""
 
 
@@ -123,16 +123,16 @@ class Nothing:
 
 def test_points_that_failed_are_beyond_whatever_their_values():
     problem = Knapsack(0, PENALTIES["added, with a jump"])
-    x = told_and_given(problem, 150, 0).memory.x
+    x = modelled(problem, 150, 0)[2].x
     is_beyond, strategy = problem.excess(x) > 0, Alone(IsingSearch())
     first = strategy.init(dc.Space.binary(K).sites, Evaluations.empty(K), 1000, np.random.default_rng(0))
     for violation in (np.inf, 1.0):
         values = np.where(is_beyond, np.nan if np.isinf(violation) else -1e6, -(x @ problem.worth))
         state = strategy.update(first, Evaluations(x, values, np.where(is_beyond, violation, 0.0)))
-        state = strategy.given(state)
+        model = strategy.model(state)
         assert state.cliff == SIDES
-        assert (state.around.is_allowed == ~is_beyond[state.around.row]).all()
-        assert state.barrier is not None
+        assert (model.used.is_allowed == ~is_beyond[model.used.row]).all()
+        assert model.barrier is not None
 
 
 def test_integers_that_failed_are_told_apart_but_not_their_values():
@@ -149,7 +149,7 @@ def test_integers_that_failed_are_told_apart_but_not_their_values():
 
 def test_under_noise_and_where_violations_tell_more_there_is_no_cliff():
     problem = Knapsack(0, PENALTIES["added, with a jump"])
-    memory = told_and_given(problem, 150, 0).memory
+    memory = modelled(problem, 150, 0)[2]
     strategy, rng = Alone(IsingSearch()), np.random.default_rng(0)
     first = strategy.init(dc.Space.binary(K).sites, Evaluations.empty(K), 1000, rng)
     values = Evaluations(memory.x, memory.value, np.zeros(150))
@@ -159,7 +159,7 @@ def test_under_noise_and_where_violations_tell_more_there_is_no_cliff():
     assert strategy.update(strategy.remember(noisy, twice), values).cliff == ""
     violations = strategy.update(first, replace(values, violation=problem.excess(memory.x)))
     assert violations.cliff == ""
-    assert strategy.given(violations).limit is not None
+    assert strategy.model(violations).limit is not None
 
 
 def test_a_new_run_looks_for_cliffs_afresh():
@@ -188,12 +188,12 @@ def test_what_is_known_without_a_value_is_as_if_it_were_never_told():
     model = Regression(features, 4, np.arange(6), rng.normal(size=20), rng.random(20) + 0.5, variances)
     # Variances are in units of the data, so the units of all data are kept.
     unit = model._unit_variances
-    mean, variance = model.left_out()
+    mean, deviation = model.left_out()
     for i in range(20):
         others = model.of_data(np.arange(20) != i)
         others.__dict__["_unit_variances"] = unit
         assert mean[i] == pytest.approx(others.predict(features[i : i + 1])[0])
         own = variances[-1] / model.weights[i]
-        assert variance[i] == pytest.approx(others.variance(features[i : i + 1])[0] + own, rel=1e-6)
+        assert deviation[i] ** 2 == pytest.approx(others.variance(features[i : i + 1])[0] + own, rel=1e-6)
     unseen = np.concatenate([rng.integers(0, 2, (7, 4)), rng.normal(size=(7, 2))], axis=1)
     assert model.variance(unseen) == pytest.approx(np.diag(model.covariance(unseen)), abs=1e-12)

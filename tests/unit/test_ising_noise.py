@@ -28,7 +28,7 @@ class Known:
 
 def drawn(strategy, state, out=()):
     """Return sixteen batches of points."""
-    rng, known = np.random.default_rng(0), Known(strategy.given(state).memory, out)
+    rng, known = np.random.default_rng(0), Known(strategy.known(state), out)
     return np.concatenate([strategy.sample(state, 4, rng, known) for _ in range(16)])
 
 
@@ -58,7 +58,7 @@ def test_the_centre_leaves_a_lucky_point():
     # Other points turn out to be noisy; the value of the lucky one stays the lowest.
     for row in range(8):
         state = strategy.update(state, evaluated(x[row], [x[row].sum() + 0.3 * (-1) ** row], [2]))
-    memory = strategy.given(state).memory
+    memory = strategy.known(state)
     assert memory.value.argmin() == memory.x.sum(axis=1).argmax()
     assert state.centre.sum() <= 2
 
@@ -68,16 +68,16 @@ def test_without_noise_the_best_value_holds_the_centre():
     for row in range(8):
         state = strategy.update(state, evaluated(x[row], [x[row].sum() + 0.3 * (-1) ** row]))
     assert state.centre.tolist() == [1.0] * D
-    assert not strategy.given(state).is_noisy
+    assert not strategy.memory(state).is_noisy
 
 
 def test_repeats_that_agree_change_nothing():
     strategy, state, _ = with_a_lucky_point()
-    known = strategy.given(state).memory.take(slice(0, 5))
+    known = strategy.known(state).take(slice(0, 5))
     again = evaluated(known.x, known.value, [2, 3, 2, 2, 2], is_repeat=True)
     reminded = strategy.remember(state, again)
-    now = strategy.given(reminded)
-    assert (now.deviation, len(now.memory)) == (0.0, len(strategy.given(state).memory))
+    assert strategy.memory(reminded).deviation == 0.0
+    assert len(strategy.known(reminded)) == len(strategy.known(state))
     np.testing.assert_array_equal(drawn(strategy, state), drawn(strategy, reminded))
 
 
@@ -85,7 +85,7 @@ def test_the_mean_replaces_what_was_known_of_a_point():
     strategy = Alone(IsingSearch())
     state = strategy.update(started(strategy), evaluated(np.eye(D)[:4], [4.0, 3.0, 2.0, 1.0]))
     state = strategy.remember(state, evaluated(np.eye(D)[1], [5.0], [2], is_repeat=True))
-    memory = strategy.given(state).memory
+    memory = strategy.known(state)
     assert memory.x.argmax(axis=1).tolist() == [0, 2, 3, 1]
     assert memory.value.tolist() == [4.0, 2.0, 1.0, 5.0]
     assert memory.count.tolist() == [1, 1, 1, 2]
@@ -97,14 +97,14 @@ def test_the_deviation_by_hand():
     state = strategy.update(started(strategy), evaluated(np.eye(D)[:2], [3.0, 1.0]))
     for site, mean, count in [(0, 5.0, 2), (1, 1.0, 2), (1, 2.0, 3)]:
         state = strategy.remember(state, evaluated(np.eye(D)[site], [mean], [count], is_repeat=True))
-    assert strategy.given(state).deviation == pytest.approx(np.sqrt(14 / 3))
+    assert strategy.memory(state).deviation == pytest.approx(np.sqrt(14 / 3))
 
 
 def test_huge_differences_do_not_overflow():
     strategy = Alone(IsingSearch())
     state = strategy.update(started(strategy), evaluated(np.eye(D)[:4], [1e308, 3.0, 2.0, 1.0]))
     state = strategy.update(state, evaluated(np.eye(D)[0], [-1e308], [2]))
-    assert np.isfinite(strategy.given(state).deviation)
+    assert np.isfinite(strategy.memory(state).deviation)
     assert set(np.unique(drawn(strategy, state))) <= {0.0, 1.0}
 
 
@@ -137,7 +137,7 @@ def test_a_restart_begins_at_the_point_that_is_best_beyond_doubt():
     state = strategy.update(started(strategy), evaluated(np.eye(D)[:3], [1.0, 3.0, 5.0]))
     state = strategy.remember(state, evaluated(np.eye(D)[1], [2.0], [9], is_repeat=True))
     # 1 + 2 s against 2 + 2 s / 3, with s near 1.
-    assert 0.75 < strategy.given(state).deviation < 2
+    assert 0.75 < strategy.memory(state).deviation < 2
     assert strategy.restart(state, np.random.default_rng(0)).centre.tolist() == np.eye(D)[1].tolist()
 
 

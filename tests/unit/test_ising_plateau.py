@@ -9,8 +9,8 @@ from alone import Alone
 from dcmaes.models import Energy, FeatureMap
 from dcmaes.space import Float, Space
 from dcmaes.strategies import Evaluations, make_strategy
+from dcmaes.strategies.ising._neighbourhood import Neighbourhood
 from dcmaes.strategies.ising._plateau import Blame, harmless_points
-from dcmaes.strategies.ising._relevance import Neighbourhood
 from dcmaes.strategies.ising._search import search
 from dcmaes.strategies.ising._steps import Box
 

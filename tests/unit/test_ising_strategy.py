@@ -10,7 +10,8 @@ import dcmaes as dc
 from dcmaes.models import Energy, FeatureMap
 from dcmaes.space import Space
 from dcmaes.strategies import Evaluations, IsingSearch
-from dcmaes.strategies.ising._relevance import low_rise, nearness, rises
+from dcmaes.strategies._labels import low_rise, rises
+from dcmaes.strategies.ising._neighbourhood import nearness
 from dcmaes.strategies.ising._search import search
 from dcmaes.strategies.ising._steps import Box
 
@@ -218,7 +219,7 @@ def test_the_model_follows_the_order_of_the_sites():
     for points in (x, x[:, order]):
         state = strategy.init(dc.Space.binary(10).sites, Evaluations.empty(10), 100, np.random.default_rng(0))
         state = strategy.update(state, Evaluations(points, value, np.zeros(40)))
-        energies.append(strategy.given(state).model.mean(has_pairs=True))
+        energies.append(strategy.model(state).values.mean(has_pairs=True))
     np.testing.assert_allclose(energies[1].field, energies[0].field[:, order], atol=1e-9)
     coupling = energies[0].coupling[:, order][:, :, order]
     np.testing.assert_allclose(energies[1].coupling, coupling, atol=1e-9)

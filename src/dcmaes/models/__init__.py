@@ -9,6 +9,7 @@ from dcmaes.models._polynomial import Polynomial, cliques, minimum_of, polynomia
 from dcmaes.models._process import Process, Scales
 from dcmaes.models._regression import COMPONENTS, Regression
 from dcmaes.models._sparse import EXACT, SparseQuadratic
+from dcmaes.models._surrogate import Surrogate, log_densities
 
 __all__ = [
     "COMPONENTS",
@@ -21,9 +22,11 @@ __all__ = [
     "Regression",
     "Scales",
     "SparseQuadratic",
+    "Surrogate",
     "annealed",
     "certain_pairs",
     "cliques",
+    "log_densities",
     "minimum_of",
     "polynomial_of",
     "sparse_quadratic",

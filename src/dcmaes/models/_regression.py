@@ -14,6 +14,8 @@ from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models._energy import Energy
 
 COMPONENTS = ("constant", "radial", "choices", "lines", "curvature", "pairs", "noise")
+# Their places among variances.
+CONSTANT, RADIAL, CHOICES, LINES, CURVATURE, PAIRS, NOISE = range(len(COMPONENTS))
 SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-7, 1e3
 # Added to the diagonal of every covariance: far below any noise that could matter to standardized values.
 JITTER = 1e-9
@@ -36,7 +38,7 @@ class Regression:
     targets : array of shape (w,)
         Standardized values.
     weights : array of shape (w,)
-        Relevance of each value: its noise variance is variances[-1] / weight.
+        Relevance of each value: its noise variance is variances[NOISE] / weight.
     variances : array of shape (7,)
         Variance of each of `COMPONENTS`, in units of the mean square of its functions over the data.
 
@@ -65,11 +67,11 @@ class Regression:
         # (Q5), Matheron's rule: draws from the prior, corrected by what they miss of the data.
         prior = self._prior(n, rng, has_pairs=has_pairs)
         shape = (n, len(self.targets))
-        noise = np.sqrt(self.variances[-1] / self.weights) * rng.standard_normal(shape)
-        constant = np.sqrt(self._unit_variances[0]) * rng.standard_normal(n)
+        noise = np.sqrt(self.variances[NOISE] / self.weights) * rng.standard_normal(shape)
+        constant = np.sqrt(self._unit_variances[CONSTANT]) * rng.standard_normal(n)
         noise += constant[:, None]
         if not has_pairs:
-            noise += np.sqrt(self._unit_variances[5]) * rng.standard_normal(shape) @ self._pairs_factor.T
+            noise += np.sqrt(self._unit_variances[PAIRS]) * rng.standard_normal(shape) @ self._pairs_factor.T
         residuals = self.targets - prior.values_at(self.features) - noise
         return self._add_posterior(replace(prior, constant=constant), self.solve(residuals.T).T)
 
@@ -118,20 +120,17 @@ class Regression:
         """Return variances of higher marginal likelihood: one step of a fixed-point iteration (Q7)."""
         return improved_variances(self.variances, self._grams, self._inverse, self.targets, self.weights)
 
-    def leave_one_out(self) -> FloatArray:
-        """Return the log density of each target, given all the others, shape (w,)."""
-        inverse = self._inverse
-        precision = np.diag(inverse)
-        # Residuals and precisions of predictions without the datum itself: (Q9)
-        densities: FloatArray = (
-            np.log(precision / (2 * np.pi)) - (inverse @ self.targets) ** 2 / precision
-        ) / 2
-        return densities
+    def fitted(self, n_steps: int) -> Regression:
+        """Return the regression with variances of higher marginal likelihood, after so many steps."""
+        model = self
+        for _ in range(n_steps):
+            model = replace(model, variances=model.improved_variances())
+        return model
 
     def left_out(self) -> tuple[FloatArray, FloatArray]:
-        """Return mean and variance of each target, given all the others, both of shape (w,)."""
+        """Return mean and standard deviation of each target, given all the others, shape (w,) each."""
         precision = np.diag(self._inverse)
-        return self.targets - (self._inverse @ self.targets) / precision, 1 / precision
+        return self.targets - (self._inverse @ self.targets) / precision, np.sqrt(1 / precision)
 
     def solve(self, residuals: FloatArray) -> FloatArray:
         """Return the inverse covariance of the data times residuals, shape (w,) or (w, c)."""
@@ -152,11 +151,11 @@ class Regression:
         """Variance of the coefficients of each component but the noise, shape (6,)."""
         shares = self.weights / self.weights.sum()
         scales = np.array([shares @ np.diag(gram) for gram in self._grams])
-        return np.where(scales > NEGLIGIBLE, self.variances[:-1] / np.maximum(scales, NEGLIGIBLE), 0.0)
+        return np.where(scales > NEGLIGIBLE, self.variances[:NOISE] / np.maximum(scales, NEGLIGIBLE), 0.0)
 
     @cached_property
     def _factor(self) -> FloatArray:
-        covariance = np.diag(self.variances[-1] / self.weights)
+        covariance = np.diag(self.variances[NOISE] / self.weights)
         for variance, gram in zip(self._unit_variances, self._grams, strict=True):
             if variance > 0:
                 covariance += variance * gram
@@ -164,7 +163,7 @@ class Regression:
 
     @cached_property
     def _pairs_factor(self) -> FloatArray:
-        return cholesky(self._grams[5].copy())
+        return cholesky(self._grams[PAIRS].copy())
 
     @cached_property
     def _inverse(self) -> FloatArray:
@@ -188,34 +187,34 @@ class Regression:
     def _prior(self, n: int, rng: np.random.Generator, *, has_pairs: bool) -> Energy:
         p, n_features = self.n_choices, self.features.shape[1]
         deviation = np.sqrt(self._unit_variances)
-        radial = deviation[1] * rng.standard_normal(n)
+        radial = deviation[RADIAL] * rng.standard_normal(n)
         field = rng.standard_normal((n, n_features))
-        field[:, :p] *= deviation[2]
-        field[:, p:] *= deviation[3]
-        curvature = deviation[4] * rng.standard_normal((n, n_features - p))
+        field[:, :p] *= deviation[CHOICES]
+        field[:, p:] *= deviation[LINES]
+        curvature = deviation[CURVATURE] * rng.standard_normal((n, n_features - p))
         if not has_pairs:
             return Energy(p, radial, field, curvature, None)
         upper = np.triu(rng.standard_normal((n, n_features, n_features)), 1)
-        upper *= deviation[5] * self._is_pair
+        upper *= deviation[PAIRS] * self._is_pair
         return Energy(p, radial, field, curvature, upper + upper.transpose(0, 2, 1))
 
     def _add_posterior(self, prior: Energy, alpha: FloatArray) -> Energy:
         """Return functions plus what `alpha`, shape (c, w), adds to the coefficients of each component."""
         p, unit = self.n_choices, self._unit_variances
         field = alpha @ self.features
-        field[:, :p] *= unit[2]
-        field[:, p:] *= unit[3]
+        field[:, :p] *= unit[CHOICES]
+        field[:, p:] *= unit[LINES]
         coupling = prior.coupling
         if coupling is not None:
             learned = (self.features.T * alpha[:, None, :]) @ self.features
-            coupling = coupling + unit[5] * learned * self._is_pair
+            coupling = coupling + unit[PAIRS] * learned * self._is_pair
         return Energy(
             p,
-            prior.radial + unit[1] * (alpha @ _rho(self.features, p)),
+            prior.radial + unit[RADIAL] * (alpha @ _rho(self.features, p)),
             prior.field + field,
-            prior.curvature + unit[4] * (alpha @ self._lines**2),
+            prior.curvature + unit[CURVATURE] * (alpha @ self._lines**2),
             coupling,
-            prior.constant + unit[0] * alpha.sum(axis=1),
+            prior.constant + unit[CONSTANT] * alpha.sum(axis=1),
         )
 
 

@@ -11,13 +11,13 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr
 
 from dcmaes._validation import FloatArray
-from dcmaes.models import Process, Scales
+from dcmaes.models import Process, Scales, log_densities
 from dcmaes.space import Sites
 from dcmaes.strategies._codec import Coded
 from dcmaes.strategies._evaluations import Evaluations
+from dcmaes.strategies._labels import low_rise, rises
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies._protocol import Summary
-from dcmaes.strategies.ising._relevance import low_rise, rises
 
 # Points proposed for each update.
 BATCH = 2
@@ -186,8 +186,7 @@ def refitted(state: ProcessState, memory: Memory) -> ProcessState:
 
 def _foresight(process: Process, slope: FloatArray) -> float:
     """Return the mean log density of the lower half of the values, each given all others (R6)."""
-    mean, deviation = process.left_out()
-    densities = -(((process.targets - mean) / deviation) ** 2) / 2 - np.log(deviation) + np.log(slope)
+    densities = log_densities(process) + np.log(slope)
     lower = process.targets <= np.median(process.targets)
     return float(densities[lower].mean())
 

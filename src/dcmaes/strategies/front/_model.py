@@ -29,7 +29,7 @@ from dcmaes.strategies.front._constants import (
 )
 from dcmaes.strategies.front._known import Known
 from dcmaes.strategies.ising._barrier import limit_of
-from dcmaes.strategies.ising._relevance import distances, nearness
+from dcmaes.strategies.ising._neighbourhood import distances, nearness
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,24 +18,6 @@ from dcmaes.strategies.ising._constants import (
 )
 
 
-def beyond_constraints(violation: FloatArray) -> FloatArray:
-    """Return how far points are beyond the constraints, 0 for feasible ones; failures as far as the worst.
-
-    All are 0 if no point is feasible, or if the violations do not tell how far.
-
-    >>> beyond_constraints(np.array([0.0, 2.0, 3.0, np.inf]))
-    array([0., 2., 3., 3.])
-    >>> beyond_constraints(np.array([0.0, 1.0, 1.0, np.inf]))
-    array([0., 0., 0., 0.])
-    """
-    amounts = np.unique(violation[np.isfinite(violation)])
-    # The first of them is that of the feasible points.
-    if len(amounts) < 3 or amounts[0] > 0:
-        return np.zeros(len(violation))
-    excess: FloatArray = np.minimum(violation, amounts[-1])
-    return excess
-
-
 def limit_of(every: Regression, excess: FloatArray) -> tuple[Regression, NDArray[np.bool_]] | None:
     """Return a regression on how far points are beyond a limit, and which of them it learns from, shape (w,).
 

@@ -11,6 +11,7 @@ from dcmaes._validation import FloatArray
 from dcmaes.strategies.ising._constants import (
     BARRIER_STEPS,
     CLIFF_STEPS,
+    FARTHEST_EXPECTED,
     FEWEST_ON_A_SIDE,
     FIRST_BARRIER_VARIANCES,
     MISJUDGED,
@@ -18,9 +19,8 @@ from dcmaes.strategies.ising._constants import (
     NEAR,
     SHARE_ON_A_SIDE,
     SIDES_VALUES,
-    STARTLING,
 )
-from dcmaes.strategies.ising._relevance import Neighbourhood
+from dcmaes.strategies.ising._neighbourhood import Neighbourhood
 
 # How far points are beyond a cliff may be told by their values, or by how far these are above what was
 # expected; of infeasible points only the side is known.
@@ -34,7 +34,7 @@ class Cliff:
     is_beyond: NDArray[np.bool_]
     surprise: FloatArray
 
-    def told_apart(self, around: Neighbourhood, how: str) -> Neighbourhood:
+    def labelled(self, around: Neighbourhood, how: str) -> Neighbourhood:
         """Return the neighbourhood with those points as infeasible ones; `how` tells how far they are so."""
         if how == SIDES:
             return replace(around, excess=self.is_beyond.astype(np.float64))
@@ -71,7 +71,7 @@ def find_cliff(
         return None
     cliff = Cliff(around.rise > np.median(around.rise), np.zeros(n))
     for _ in range(N_SPLITS):
-        inside = cliff.told_apart(around, SIDES)
+        inside = cliff.labelled(around, SIDES)
         for _ in range(n_steps):
             variances = inside.improved(low_share, variances)
         surprise, startling = inside.surprise(low_share, variances)
@@ -100,7 +100,7 @@ def judge_cliff(around: Neighbourhood, low_share: float, variances: FloatArray) 
         return None
     fewest, finding = MISJUDGED * min(share, 1 - share), None
     for how in _ways(around):
-        apart, of_barrier = cliff.told_apart(around, how), np.array(FIRST_BARRIER_VARIANCES)
+        apart, of_barrier = cliff.labelled(around, how), np.array(FIRST_BARRIER_VARIANCES)
         for _ in range(BARRIER_STEPS):
             of_barrier = apart.improved_limit(of_barrier)
         is_wrong = (apart.height(of_barrier) > 0) != cliff.is_beyond
@@ -127,9 +127,9 @@ def _edge(startling: FloatArray, n_least: int) -> float | None:
     >>> _edge(np.array([0.1, -0.5, 1.0, 0.3, 2.0, 3.0, 2.5, 3.0]), 2) is None
     True
     """
-    ordered = np.sort(np.maximum(startling, STARTLING / 2))
+    ordered = np.sort(np.maximum(startling, FARTHEST_EXPECTED / 2))
     n = len(ordered)
     # Both sides have enough points to learn from.
     below, above = ordered[n_least : n - n_least], ordered[n_least + 1 : n - n_least + 1]
     widest = int((above / below).argmax())
-    return float(above[widest]) if above[widest] >= STARTLING else None
+    return float(above[widest]) if above[widest] >= FARTHEST_EXPECTED else None

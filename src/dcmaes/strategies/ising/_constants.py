@@ -66,7 +66,7 @@ FEWEST_BEYOND, LARGEST_EXCESS = 4, 5.0
 N_CENSORED, SLACK = 5, 0.1
 # A value is beyond a cliff if it is this many standard deviations above what was expected, after the widest
 # gap (Q22); deviations below this, in those of the low values, are not told apart from it.
-STARTLING, COARSE = 4.0, 0.25
+FARTHEST_EXPECTED, COARSE = 4.0, 0.25
 # So many values, and this share of them, are on either side of a cliff at least.
 FEWEST_ON_A_SIDE, SHARE_ON_A_SIDE = 6, 0.1
 # How often the sides are found again at most, and steps towards the variances on this side each time, and in
@@ -77,7 +77,7 @@ MISJUDGED = 0.6
 # Sides of points that failed are learned once there are so many values for each feature.
 SIDES_VALUES = 1.5
 # The regression on violations is not used while it takes more than this variance for noise.
-VAGUE = 0.05
+LARGEST_BARRIER_NOISE = 0.05
 # What it costs a function to be beyond the limit, for each unit of that (Q21).
 BARRIER_COST = 100.0
 # A run is over after PATIENCE + PATIENCE_BY_FEATURE * features evaluations without improvement.

@@ -14,6 +14,7 @@ from dcmaes.strategies.ising._constants import (
     CHANGE_LIMITS,
     LARGEST_PAIRS,
     MANY_TIES,
+    MEMORY,
     MIDDLE,
     OPENING_SHARE,
     PLATEAU_POINTS,
@@ -23,9 +24,10 @@ from dcmaes.strategies.ising._constants import (
     TREND_PATIENCE,
     TREND_PAUSE,
 )
+from dcmaes.strategies.ising._model import model
 from dcmaes.strategies.ising._plateau import harmless_points
 from dcmaes.strategies.ising._search import Visited, search
-from dcmaes.strategies.ising._state import Posterior
+from dcmaes.strategies.ising._state import IsingState
 from dcmaes.strategies.ising._steps import Box
 from dcmaes.strategies.ising._trend import trend_minimum
 
@@ -35,15 +37,16 @@ IsKnown = Callable[[FloatArray], NDArray[np.bool_]]
 _FIRST_LOOK = 4
 
 
-def propose(state: Posterior, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
+def propose(state: IsingState, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
     """Return `n` coded points, shape (n, d): random ones while the run has no results yet."""
     sites, feature_map = state.sites, state.feature_map
-    if not np.isfinite(state.level[0]) or len(state.memory) < BATCH or feature_map.n_features == 0:
+    if not np.isfinite(state.level[0]) or len(memory.recall(MEMORY)) < BATCH or feature_map.n_features == 0:
         return _opening(state, n, rng, memory)
-    is_known = _is_settled(state, memory) if state.is_noisy else memory.contains
+    is_known = _is_settled(memory) if memory.is_noisy else memory.contains
     has_pairs = feature_map.n_features <= LARGEST_PAIRS
-    energy = state.model.draw(n, rng, has_pairs=has_pairs)
-    barrier = None if state.barrier is None else state.barrier.draw(n, rng, has_pairs=has_pairs)
+    found = model(state, memory)
+    energy = found.values.draw(n, rng, has_pairs=has_pairs)
+    barrier = None if found.barrier is None else found.barrier.draw(n, rng, has_pairs=has_pairs)
     visited = search(
         energy,
         barrier,
@@ -54,13 +57,13 @@ def propose(state: Posterior, n: int, rng: np.random.Generator, memory: Memory) 
         tenure=sites.dimension // 10,
         rng=rng,
     )
-    chosen = _unseen(visited, state, rng, is_known)
-    return sites.canonical(_with_trend(_across_plateau(chosen, state, rng, is_known), state, is_known))
+    chosen = _across_plateau(_unseen(visited, state, rng, is_known), state, rng, is_known)
+    return sites.canonical(_with_trend(chosen, state, memory, is_known))
 
 
-def _is_settled(state: Posterior, memory: Memory) -> IsKnown:
+def _is_settled(memory: Memory) -> IsKnown:
     """Return what is known under noise: of points evaluated and not out, one more value is of use."""
-    told = state.memory
+    told = memory.recall(MEMORY)
     out = {x.tobytes() for x in memory.pending}
     still_open = {x.tobytes() for x in told.x[told.violation == 0]} - out
 
@@ -70,19 +73,19 @@ def _is_settled(state: Posterior, memory: Memory) -> IsKnown:
     return is_known
 
 
-def _with_trend(chosen: FloatArray, state: Posterior, is_known: IsKnown) -> FloatArray:
+def _with_trend(chosen: FloatArray, state: IsingState, memory: Memory, is_known: IsKnown) -> FloatArray:
     """Return the points with the last one replaced by the minimum of the trend, if the run has stalled."""
     is_stalled = state.idle > TREND_PATIENCE * state.patience
     is_due = state.idle % TREND_PAUSE < len(chosen)
     if not (is_stalled and is_due) or len(chosen) == 1 or state.feature_map.n_features > LARGEST_PAIRS:
         return chosen
-    x = trend_minimum(state.feature_map, state.memory)
+    x = trend_minimum(state.feature_map, memory.recall(MEMORY))
     chosen[-1:] = np.where(is_known(x[None])[:, None], chosen[-1:], x)
     return chosen
 
 
 def _across_plateau(
-    chosen: FloatArray, state: Posterior, rng: np.random.Generator, is_known: IsKnown
+    chosen: FloatArray, state: IsingState, rng: np.random.Generator, is_known: IsKnown
 ) -> FloatArray:
     """Return the points with the last ones replaced by large steps, the more the more ties there were."""
     feature_map, tie_rate = state.feature_map, state.blame.tie_rate
@@ -94,7 +97,7 @@ def _across_plateau(
     return chosen
 
 
-def _opening(state: Posterior, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
+def _opening(state: IsingState, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
     """Return the middle and points around it in the first run; after a restart, the new centre and others."""
     sites, shape = state.sites, (n, state.sites.dimension)
     u = rng.random(shape)
@@ -113,7 +116,7 @@ def _opening(state: Posterior, n: int, rng: np.random.Generator, memory: Memory)
     return sites.canonical(sites.awake(changed, state.centre, u))
 
 
-def _unseen(visited: Visited, state: Posterior, rng: np.random.Generator, is_known: IsKnown) -> FloatArray:
+def _unseen(visited: Visited, state: IsingState, rng: np.random.Generator, is_known: IsKnown) -> FloatArray:
     """Return for each chain the visited point of lowest energy that is new, shape (c, d)."""
     n_visited, n_chains, n_features = visited.features.shape
     d = state.sites.dimension

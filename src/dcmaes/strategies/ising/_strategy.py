@@ -22,15 +22,17 @@ from dcmaes.strategies.ising._constants import (
     FIRST_VARIANCES,
     FIRST_WIDTH,
     LARGEST_WINDOW,
+    MEMORY,
     RESTART_SHARES,
     SMALLEST_REACH,
     SMALLEST_WINDOW,
 )
-from dcmaes.strategies.ising._law import implied_law
+from dcmaes.strategies.ising._law import chosen_shares, implied_law, interaction_sizes
+from dcmaes.strategies.ising._model import best_of
 from dcmaes.strategies.ising._plateau import Blame
 from dcmaes.strategies.ising._proposals import propose
-from dcmaes.strategies.ising._state import IsingState, best_of, chosen_shares
-from dcmaes.strategies.ising._update import follow, learn, wide_model
+from dcmaes.strategies.ising._state import IsingState
+from dcmaes.strategies.ising._update import follow, learn
 
 
 class IsingSearch(Coded[IsingState]):
@@ -106,7 +108,7 @@ class IsingSearch(Coded[IsingState]):
 
     def sample(self, state: IsingState, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
         """Return `n` coded points, shape (n, d)."""
-        return propose(state.given(memory), n, rng, memory)
+        return propose(state, n, rng, memory)
 
     def update(self, state: IsingState, told: Evaluations, memory: Memory) -> IsingState:
         """Return the state after learning from `told`."""
@@ -128,7 +130,7 @@ class IsingSearch(Coded[IsingState]):
             return None
         d = state.sites.dimension
         share = RESTART_SHARES[state.run % len(RESTART_SHARES)]
-        best, level = best_of(state.given(memory))
+        best, level = best_of(memory.recall(MEMORY), memory.deviation) or (state.centre, state.level)
         u = rng.random(d)
         changed = np.where(rng.random(d) < share, state.sites.uniform(u), best)
         return replace(
@@ -147,7 +149,7 @@ class IsingSearch(Coded[IsingState]):
 
     def summary(self, state: IsingState, memory: Memory) -> Summary:
         """Return the present search distribution: the centre, the widths around it, what low points chose."""
-        sites, shares = state.sites, chosen_shares(state.given(memory))
+        sites, shares = state.sites, chosen_shares(state, memory)
         mean = np.where(sites.is_numeric, sites.coordinate(state.centre), np.nan)
         deviation = np.where(sites.is_numeric, state.width, np.nan)
         for site in np.flatnonzero(sites.is_numeric & (sites.n_states == 2)):
@@ -157,20 +159,11 @@ class IsingSearch(Coded[IsingState]):
 
     def interactions(self, state: IsingState, memory: Memory) -> FloatArray:
         """Return the size of the largest mean coupling of each pair of sites, shape (d, d)."""
-        d = state.sites.dimension
-        strength = np.zeros((d, d))
-        site = state.feature_map.site
-        now = state.given(memory)
-        if len(now.memory) and len(site):
-            coupling = wide_model(now).mean(has_pairs=True).coupling
-            if coupling is not None:
-                np.maximum.at(strength, np.ix_(site, site), np.abs(coupling[0]))
-        # Rounding may differ between the two triangles.
-        return np.maximum(strength, strength.T)
+        return interaction_sizes(state, memory)
 
     def law(self, state: IsingState, memory: Memory) -> LatticeGaussian | None:
         """Return the law that the regression implies: energy over temperature; None if there is none."""
-        return implied_law(state.given(memory))
+        return implied_law(state, memory)
 
 
 def _default_window(sites: Sites) -> int:

@@ -7,8 +7,8 @@ import numpy as np
 from dcmaes._validation import FloatArray
 from dcmaes.models import FeatureMap
 from dcmaes.strategies._evaluations import Evaluations
+from dcmaes.strategies._labels import rises
 from dcmaes.strategies.ising._constants import TREND_MEMORY, TREND_QUANTILE, TREND_RIDGE
-from dcmaes.strategies.ising._relevance import rises
 
 
 def trend_minimum(feature_map: FeatureMap, memory: Evaluations) -> FloatArray:

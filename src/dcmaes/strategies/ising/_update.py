@@ -17,18 +17,18 @@ from dcmaes.strategies.ising._constants import (
     LARGEST_CHOICE_SHARE,
     LARGEST_WIDTH,
     LOW_SHARES,
+    MEMORY,
     REACH_KEEP,
     REFIT_SHARE,
-    SMALLEST_CHOICES,
     SMALLEST_REACH,
     SMALLEST_WIDTH,
-    WIDE_STEPS,
     WIDTH_FACTOR,
     WIDTH_KEEP,
 )
+from dcmaes.strategies.ising._model import around, best_of, foresight, improved, model
+from dcmaes.strategies.ising._neighbourhood import Neighbourhood
 from dcmaes.strategies.ising._plateau import Blame
-from dcmaes.strategies.ising._relevance import with_constant
-from dcmaes.strategies.ising._state import IsingState, Posterior, best_of
+from dcmaes.strategies.ising._state import IsingState
 
 
 def learn(state: IsingState, told: Evaluations, memory: Memory) -> IsingState:
@@ -36,33 +36,24 @@ def learn(state: IsingState, told: Evaluations, memory: Memory) -> IsingState:
     fresh = told.fresh()
     if len(fresh) == 0:
         return replace(state, idle=state.idle + 1) if len(told) else state
-    now = state.given(memory)
-    now = _move_by_model(now, fresh) if _has_model(now) and now.is_noisy else _move(now, fresh)
-    return _refitted(now, memory.n_seen).learned
+    by_model = memory.is_noisy and _has_model(state)
+    return _refitted(_moved_by_model(state, fresh, memory) if by_model else _moved(state, fresh), memory)
 
 
 def follow(state: IsingState, memory: Memory) -> IsingState:
     """Return the state after others have evaluated points: at the best of them, if that is better."""
-    now = state.given(memory)
-    best, level = best_of(now)
-    if level < state.level and not now.is_noisy:
-        changed = (best != state.centre).astype(np.float64)
-        now = replace(now, centre=best, level=level, blame=state.blame.better(changed), idle=0)
-    return _refitted(now, memory.n_seen).learned
+    best = best_of(memory.recall(MEMORY), memory.deviation)
+    if best is not None and best[1] < state.level and not memory.is_noisy:
+        changed = (best[0] != state.centre).astype(np.float64)
+        state = replace(state, centre=best[0], level=best[1], blame=state.blame.better(changed), idle=0)
+    return _refitted(state, memory)
 
 
-def _refitted(state: Posterior, n_seen: int) -> Posterior:
-    """Return the state with its model refitted if that is due after so many evaluations."""
-    enough = max(BATCH, REFIT_SHARE * min(n_seen, 1000))
-    is_due = _has_model(state) and n_seen - state.n_fitted >= enough
-    return _refit(state, n_seen) if is_due else state
-
-
-def _has_model(state: Posterior) -> bool:
+def _has_model(state: IsingState) -> bool:
     return bool(np.isfinite(state.level[0]) and state.feature_map.n_features)
 
 
-def _move(state: Posterior, told: Evaluations) -> Posterior:
+def _moved(state: IsingState, told: Evaluations) -> IsingState:
     """Return the state with its centre at the best point, looking as far as the proposals went."""
     best = int(told.order()[0])
     level = told.rank(best)
@@ -78,23 +69,24 @@ def _move(state: Posterior, told: Evaluations) -> Posterior:
     )
 
 
-def _move_by_model(state: Posterior, told: Evaluations) -> Posterior:
+def _moved_by_model(state: IsingState, told: Evaluations, memory: Memory) -> IsingState:
     """Return the state with its centre at the remembered point, of those near it, with the lowest prediction.
 
     So one lucky value among many that are higher does not hold the centre, and nothing is learned from ties.
     """
-    model, around, memory = state.model, state.neighbourhood, state.memory
-    violation = memory.violation[around.row]
+    known, found = memory.recall(MEMORY), model(state, memory)
+    near, values = found.used, found.values
+    violation = known.violation[near.row]
     candidates = np.flatnonzero(violation == violation.min())
-    best = candidates[int(model.predict(around.features[candidates]).argmin())]
-    predicted = model.predict(state.feature_map.features(told.x))
+    best = candidates[int(values.predict(near.features[candidates]).argmin())]
+    predicted = values.predict(state.feature_map.features(told.x))
     better = told.take(np.lexsort((predicted, told.violation))[: (len(told) + 1) // 2])
     return replace(
         _followed(state, better, len(told)),
-        centre=memory.x[around.row[best]],
-        level=memory.rank(int(around.row[best])),
+        centre=known.x[near.row[best]],
+        level=known.rank(int(near.row[best])),
         blame=Blame.none(state.sites.dimension),
-        idle=0 if _is_gain(model, around.features[best]) else state.idle + len(told),
+        idle=0 if _is_gain(values, near.features[best]) else state.idle + len(told),
     )
 
 
@@ -107,7 +99,7 @@ def _is_gain(model: Regression, features: FloatArray) -> bool:
     return gain > GAIN_IN_DEVIATIONS * float(np.sqrt(max(variance, 0.0)))
 
 
-def _followed(state: Posterior, better: Evaluations, n_told: int) -> Posterior:
+def _followed(state: IsingState, better: Evaluations, n_told: int) -> IsingState:
     """Return the state looking as far as the better half of what was told has gone."""
     keep = REACH_KEEP**n_told
     n_choices = state.feature_map.n_choices
@@ -119,7 +111,7 @@ def _followed(state: Posterior, better: Evaluations, n_told: int) -> Posterior:
     )
 
 
-def _blamed(state: Posterior, told: Evaluations) -> Blame:
+def _blamed(state: IsingState, told: Evaluations) -> Blame:
     """Return what the results say of sites that must not change, one after the other."""
     blame, base, best = state.blame, state.centre, state.level
     for i in range(len(told)):
@@ -133,7 +125,7 @@ def _blamed(state: Posterior, told: Evaluations) -> Blame:
     return blame
 
 
-def _followed_width(state: Posterior, better: Evaluations, n_told: int) -> FloatArray:
+def _followed_width(state: IsingState, better: Evaluations, n_told: int) -> FloatArray:
     """Return widths that follow the steps of the better half of what the model proposed (Q10)."""
     sites = state.sites
     step = sites.coordinate(better.x) - sites.coordinate(state.centre)
@@ -147,60 +139,41 @@ def _followed_width(state: Posterior, better: Evaluations, n_told: int) -> Float
     return np.clip(followed, SMALLEST_WIDTH, LARGEST_WIDTH)
 
 
-def _refit(state: Posterior, n_seen: int) -> Posterior:
-    """Return the state with variances of higher likelihood: more steps while each result says much."""
-    n_steps = 4 if n_seen < 100 else 2
-    for _ in range(n_steps):
-        state = _improved(state)
-    state = _judged_cliff(_judged_share(state))
-    return replace(state, n_fitted=n_seen, n_fits=state.n_fits + 1)
-
-
-def _improved(state: Posterior) -> Posterior:
-    variances = with_constant(state.model.improved_variances())
-    variances[2] = max(variances[2], SMALLEST_CHOICES * variances[1])
-    if state.limit is None:
-        return replace(state, variances=variances)
-    of_barrier = with_constant(state.limit.improved_variances())
-    return replace(state, variances=variances, barrier_variances=of_barrier)
-
-
-def _judged_share(state: Posterior) -> Posterior:
-    """Return the state with a larger or smaller share of low values, in turns, if that predicts better."""
-    other = state.low_share + (1 if state.n_fits % 2 else -1)
-    largest = LARGEST_CHOICE_SHARE if state.feature_map.n_choices else len(LOW_SHARES) - 1
-    if not 0 <= other <= largest:
+def _refitted(state: IsingState, memory: Memory) -> IsingState:
+    """Return the state with variances of higher likelihood, if there are enough new evaluations."""
+    n = memory.n_seen
+    is_due = n - state.n_fitted >= max(BATCH, REFIT_SHARE * min(n, 1000))
+    if not (is_due and _has_model(state)):
         return state
-    changed = _improved(replace(state, low_share=other))
-    return changed if changed.foresight > state.foresight else state
+    near = around(state, memory)
+    # More steps while each result says much.
+    for _ in range(4 if n < 100 else 2):
+        state = improved(state, near)
+    state = _judged_share(state, near)
+    state = replace(state, cliff="") if memory.is_noisy else _judged_cliff(state, near)
+    return replace(state, n_fitted=n, n_fits=state.n_fits + 1)
 
 
-def _judged_cliff(state: Posterior) -> Posterior:
-    """Return the state with points beyond a cliff told apart, where a regression tells which they are."""
-    level = _regardless_of_cliffs(state)
-    around, has_numbers = level.around, len(state.feature_map.numeric) > 0
+def _judged_share(state: IsingState, near: Neighbourhood) -> IsingState:
+    """Return the state with a larger or smaller share of low values, in turns, if that predicts better."""
+    share = state.low_share + (1 if state.n_fits % 2 else -1)
+    largest = LARGEST_CHOICE_SHARE if state.feature_map.n_choices else len(LOW_SHARES) - 1
+    if not 0 <= share <= largest:
+        return state
+    changed = improved(replace(state, low_share=share), near)
+    return changed if foresight(changed, near) > foresight(state, near) else state
+
+
+def _judged_cliff(state: IsingState, near: Neighbourhood) -> IsingState:
+    """Return the state with a cliff where a regression tells which points are beyond it."""
+    flat = replace(state, cliff="")
     # Violations of different size tell more than a cliff; values of numbers have gaps of all sizes.
-    is_known = state.is_noisy or bool(around.excess.any())
-    if is_known or (has_numbers and not around.is_infeasible.any()):
-        return level
-    found = judge_cliff(around, LOW_SHARES[state.low_share], state.variances)
+    has_numbers = len(state.feature_map.numeric) > 0
+    if near.excess.any() or (has_numbers and not near.is_infeasible.any()):
+        return flat
+    found = judge_cliff(near, LOW_SHARES[state.low_share], state.variances)
     if found is None:
-        return level
+        return flat
     return replace(
         state, cliff=found.how, variances=found.variances, barrier_variances=found.barrier_variances
     )
-
-
-def _regardless_of_cliffs(state: Posterior) -> Posterior:
-    """Return the state without a cliff: the same one, with all it has computed, if there is none."""
-    return replace(state, cliff="") if state.cliff else state
-
-
-def wide_model(state: Posterior) -> Regression:
-    """Return a regression in which also values far above the best count: what is asked is who interacts."""
-    # Also who interacts in a penalty.
-    around = _regardless_of_cliffs(state).neighbourhood
-    model = around.regression(LOW_SHARES[-1], state.variances)
-    for _ in range(WIDE_STEPS):
-        model = replace(model, variances=model.improved_variances())
-    return model

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.models import FeatureMap, Regression
+from dcmaes.models import FeatureMap, Regression, log_densities
 from dcmaes.strategies._evaluations import Evaluations
-from dcmaes.strategies.ising._barrier import beyond_constraints, limit_of
+from dcmaes.strategies._labels import RISE_UNIT, beyond_constraints, low_rise, rises
+from dcmaes.strategies.ising._barrier import limit_of
 from dcmaes.strategies.ising._constants import (
     CLOSE,
     COARSE,
@@ -26,8 +27,6 @@ from dcmaes.strategies.ising._constants import (
     SMALLEST_WEIGHT,
 )
 
-# Rises are in this many units of the values, so that no difference of finite values overflows.
-RISE_UNIT = 16
 # Distances beyond this are not told apart: their squares would overflow.
 _FAR = 1e6
 
@@ -94,8 +93,8 @@ class Neighbourhood:
         )
 
     @property
-    def regardless(self) -> Neighbourhood:
-        """The same with infeasible points taken for points of high value."""
+    def penalized(self) -> Neighbourhood:
+        """The same with nothing beyond: infeasible points count by their rise, which has a penalty in it."""
         return replace(self, excess=np.zeros(len(self.excess))) if self.excess.any() else self
 
     @cached_property
@@ -174,7 +173,7 @@ class Neighbourhood:
         variance = known.variance(self.features)
         left_out, doubt = known.left_out()
         surprise[used] = targets[used] - left_out
-        variance[used] = np.maximum(doubt - variances[-1] / known.weights, 0.0)
+        variance[used] = np.maximum(doubt**2 - variances[-1] / known.weights, 0.0)
         return surprise, surprise / np.sqrt(variance + variances[-1] + COARSE**2)
 
     def limit(self, variances: FloatArray) -> Regression | None:
@@ -219,7 +218,7 @@ class Neighbourhood:
         if (judged & ~used).any():
             return -np.inf
         known = self._known(low_share, variances)
-        targets, densities = known.targets[judged[used]], known.leave_one_out()[judged[used]]
+        targets, densities = known.targets[judged[used]], log_densities(known)[judged[used]]
         # Densities of standardized values are compared in one unit: that of the first share.
         unit = float(np.ptp(targets)) / max(float(np.ptp(first[judged])), 1e-12)
         return float(densities.mean() + np.log(max(unit, 1e-12)))
@@ -228,35 +227,6 @@ class Neighbourhood:
 def with_constant(variances: FloatArray) -> FloatArray:
     """Return variances that do not rule out the constant."""
     return np.concatenate([[max(float(variances[0]), SMALLEST_CONSTANT)], variances[1:]])
-
-
-def rises(memory: Evaluations) -> FloatArray:
-    """Return how far values lie above the best, those of infeasible points with a penalty (Q18).
-
-    The penalty of a point grows with its violation: half of the infeasible points have one above the median
-    rise of the feasible ones. Failures, and infeasible points without a value, are behind nearly all others.
-    In sixteenths of the unit of the values, so that no difference of finite values overflows.
-
-    >>> x, violation = np.zeros((4, 1)), np.array([0.0, 0.0, 2.0, np.inf])
-    >>> rises(Evaluations(x, np.array([0.0, 16.0, -32.0, np.nan]), violation))
-    array([0.  , 1.  , 0.5 , 2.25])
-    """
-    excess = np.minimum(memory.violation, 1e300)
-    share = excess / (1 + excess)
-    is_feasible = (memory.violation == 0) & np.isfinite(memory.value)
-    if not is_feasible.any():
-        behind: FloatArray = share - share.min()
-        return behind
-    rise = np.where(np.isfinite(memory.value), memory.value, 0.0) / RISE_UNIT
-    rise -= rise[is_feasible].min()
-    middle, high = np.quantile(rise[is_feasible], [0.5, 0.9])
-    high = float(high) or 1.0
-    has_penalty = (memory.violation > 0) & (memory.violation < np.inf) & np.isfinite(memory.value)
-    if has_penalty.any():
-        unit = float(np.median(memory.violation[has_penalty]))
-        penalty = (float(middle) or 1.0) * np.minimum(memory.violation / unit, 1e100)
-        rise = np.where(has_penalty, np.maximum(rise, 0.0) + penalty, rise)
-    return np.where(is_feasible | has_penalty, rise, high + high * (0.5 + share))  # (Q19)
 
 
 def distances(features: FloatArray, n_choices: int, reach: float) -> FloatArray:
@@ -278,15 +248,3 @@ def nearness(distance: FloatArray, n_features: int) -> FloatArray:
     bandwidth = max(2.0, 1.5 * float(distance[enough]))
     near: FloatArray = np.exp(-((distance / bandwidth) ** 2) / 2)
     return near
-
-
-def low_rise(rise: FloatArray, low_share: float, largest: float) -> float:
-    """Return the largest rise that counts as low: a quantile of those that are not zero (Q8).
-
-    >>> low_rise(np.array([0.0, 1.0, 2.0, 1e30]), 0.3, 1e30)
-    1.6
-    """
-    positive = rise[rise > 0]
-    low = float(np.quantile(positive, low_share)) if len(positive) else largest
-    # Ratios of rises must not overflow.
-    return max(low, largest / 1e150) or 1.0
