@@ -7,13 +7,12 @@ import dcmaes as dc
 from dcmaes.models import Energy, Scales
 from dcmaes.pareto import hypervolume
 from dcmaes.strategies import Evaluations, FrontSearch, Memory
-from dcmaes.strategies.front._constants import FIRST_VARIANCES
 from dcmaes.strategies.front._known import Known
 from dcmaes.strategies.front._model import local_model, refitted, weighted_sum
 from dcmaes.strategies.front._process import Processes, expected_gains, promising, refitted_scales
 from dcmaes.strategies.front._proposals import _centres, propose
-from dcmaes.strategies.front._state import MODEL, POPULATION, PROCESS
-from dcmaes.strategies.front._strategy import _credited, _with_turn
+from dcmaes.strategies.front._strategy import MODEL, POPULATION, PROCESS, _credited, _with_turn
+from dcmaes.strategies.ising._constants import FIRST_VARIANCES
 
 SPACE = dc.Space.binary(6)
 

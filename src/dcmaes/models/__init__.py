@@ -7,14 +7,14 @@ from dcmaes.models._features import FeatureMap
 from dcmaes.models._interacting import sparse_quadratic, sparse_quadratic_by_differences
 from dcmaes.models._polynomial import Polynomial, cliques, minimum_of, polynomial_of
 from dcmaes.models._process import Process, Scales
-from dcmaes.models._regression import COMPONENTS, Regression
+from dcmaes.models._regression import Component, Regression
 from dcmaes.models._sparse import EXACT, SparseQuadratic
 from dcmaes.models._surrogate import Surrogate, log_densities
 
 __all__ = [
-    "COMPONENTS",
     "EXACT",
     "FALSE_ALARMS",
+    "Component",
     "Energy",
     "FeatureMap",
     "Polynomial",

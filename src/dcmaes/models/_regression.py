@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from functools import cached_property
 
 import numpy as np
@@ -13,14 +14,23 @@ from numpy.typing import NDArray
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models._energy import Energy
 
-COMPONENTS = ("constant", "radial", "choices", "lines", "curvature", "pairs", "noise")
-# Their places among variances.
-CONSTANT, RADIAL, CHOICES, LINES, CURVATURE, PAIRS, NOISE = range(len(COMPONENTS))
 SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-7, 1e3
 # Added to the diagonal of every covariance: far below any noise that could matter to standardized values.
 JITTER = 1e-9
 # A component whose functions are this small at all data explains nothing.
 NEGLIGIBLE = 1e-12
+
+
+class Component(IntEnum):
+    """The independent random functions of which values are a sum, by their place among variances (Q3)."""
+
+    CONSTANT = 0
+    RADIAL = 1
+    CHOICES = 2
+    LINES = 3
+    CURVATURE = 4
+    PAIRS = 5
+    NOISE = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +48,9 @@ class Regression:
     targets : array of shape (w,)
         Standardized values.
     weights : array of shape (w,)
-        Relevance of each value: its noise variance is variances[NOISE] / weight.
+        Relevance of each value: its noise variance is that of the noise / weight.
     variances : array of shape (7,)
-        Variance of each of `COMPONENTS`, in units of the mean square of its functions over the data.
+        Variance of each of `Component`, in units of the mean square of its functions over the data.
 
     Examples
     --------
@@ -67,11 +77,15 @@ class Regression:
         # (Q5), Matheron's rule: draws from the prior, corrected by what they miss of the data.
         prior = self._prior(n, rng, has_pairs=has_pairs)
         shape = (n, len(self.targets))
-        noise = np.sqrt(self.variances[NOISE] / self.weights) * rng.standard_normal(shape)
-        constant = np.sqrt(self._unit_variances[CONSTANT]) * rng.standard_normal(n)
+        noise = np.sqrt(self.variances[Component.NOISE] / self.weights) * rng.standard_normal(shape)
+        constant = np.sqrt(self._unit_variances[Component.CONSTANT]) * rng.standard_normal(n)
         noise += constant[:, None]
         if not has_pairs:
-            noise += np.sqrt(self._unit_variances[PAIRS]) * rng.standard_normal(shape) @ self._pairs_factor.T
+            noise += (
+                np.sqrt(self._unit_variances[Component.PAIRS])
+                * rng.standard_normal(shape)
+                @ self._pairs_factor.T
+            )
         residuals = self.targets - prior.values_at(self.features) - noise
         return self._add_posterior(replace(prior, constant=constant), self.solve(residuals.T).T)
 
@@ -151,11 +165,13 @@ class Regression:
         """Variance of the coefficients of each component but the noise, shape (6,)."""
         shares = self.weights / self.weights.sum()
         scales = np.array([shares @ np.diag(gram) for gram in self._grams])
-        return np.where(scales > NEGLIGIBLE, self.variances[:NOISE] / np.maximum(scales, NEGLIGIBLE), 0.0)
+        return np.where(
+            scales > NEGLIGIBLE, self.variances[: Component.NOISE] / np.maximum(scales, NEGLIGIBLE), 0.0
+        )
 
     @cached_property
     def _factor(self) -> FloatArray:
-        covariance = np.diag(self.variances[NOISE] / self.weights)
+        covariance = np.diag(self.variances[Component.NOISE] / self.weights)
         for variance, gram in zip(self._unit_variances, self._grams, strict=True):
             if variance > 0:
                 covariance += variance * gram
@@ -163,7 +179,7 @@ class Regression:
 
     @cached_property
     def _pairs_factor(self) -> FloatArray:
-        return cholesky(self._grams[PAIRS].copy())
+        return cholesky(self._grams[Component.PAIRS].copy())
 
     @cached_property
     def _inverse(self) -> FloatArray:
@@ -187,34 +203,34 @@ class Regression:
     def _prior(self, n: int, rng: np.random.Generator, *, has_pairs: bool) -> Energy:
         p, n_features = self.n_choices, self.features.shape[1]
         deviation = np.sqrt(self._unit_variances)
-        radial = deviation[RADIAL] * rng.standard_normal(n)
+        radial = deviation[Component.RADIAL] * rng.standard_normal(n)
         field = rng.standard_normal((n, n_features))
-        field[:, :p] *= deviation[CHOICES]
-        field[:, p:] *= deviation[LINES]
-        curvature = deviation[CURVATURE] * rng.standard_normal((n, n_features - p))
+        field[:, :p] *= deviation[Component.CHOICES]
+        field[:, p:] *= deviation[Component.LINES]
+        curvature = deviation[Component.CURVATURE] * rng.standard_normal((n, n_features - p))
         if not has_pairs:
             return Energy(p, radial, field, curvature, None)
         upper = np.triu(rng.standard_normal((n, n_features, n_features)), 1)
-        upper *= deviation[PAIRS] * self._is_pair
+        upper *= deviation[Component.PAIRS] * self._is_pair
         return Energy(p, radial, field, curvature, upper + upper.transpose(0, 2, 1))
 
     def _add_posterior(self, prior: Energy, alpha: FloatArray) -> Energy:
         """Return functions plus what `alpha`, shape (c, w), adds to the coefficients of each component."""
         p, unit = self.n_choices, self._unit_variances
         field = alpha @ self.features
-        field[:, :p] *= unit[CHOICES]
-        field[:, p:] *= unit[LINES]
+        field[:, :p] *= unit[Component.CHOICES]
+        field[:, p:] *= unit[Component.LINES]
         coupling = prior.coupling
         if coupling is not None:
             learned = (self.features.T * alpha[:, None, :]) @ self.features
-            coupling = coupling + unit[PAIRS] * learned * self._is_pair
+            coupling = coupling + unit[Component.PAIRS] * learned * self._is_pair
         return Energy(
             p,
-            prior.radial + unit[RADIAL] * (alpha @ _rho(self.features, p)),
+            prior.radial + unit[Component.RADIAL] * (alpha @ _rho(self.features, p)),
             prior.field + field,
-            prior.curvature + unit[CURVATURE] * (alpha @ self._lines**2),
+            prior.curvature + unit[Component.CURVATURE] * (alpha @ self._lines**2),
             coupling,
-            prior.constant + unit[CONSTANT] * alpha.sum(axis=1),
+            prior.constant + unit[Component.CONSTANT] * alpha.sum(axis=1),
         )
 
 

@@ -11,7 +11,8 @@ from dcmaes._validation import FloatArray, IntArray
 from dcmaes.pareto import is_nondominated
 from dcmaes.strategies._labels import beyond_constraints
 from dcmaes.strategies._memory import Memory
-from dcmaes.strategies.front._constants import LIMITS, MARGIN, MEMORY
+from dcmaes.strategies.front._constants import LIMITS, MARGIN
+from dcmaes.strategies.ising._constants import MEMORY
 
 # Values beyond this, in units of the front, are not told apart.
 _LARGEST = 1e100

@@ -9,27 +9,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.models import Energy, FeatureMap, Regression
+from dcmaes.models import Component, Energy, FeatureMap, Regression
 from dcmaes.space import Sites
 from dcmaes.strategies.front._constants import (
-    FIRST_BARRIER_VARIANCES,
-    FIRST_VARIANCES,
-    LARGEST_PAIRS,
     LARGEST_WIDTH,
     N_NEIGHBOURS,
-    SMALLEST_CONSTANT,
-    SMALLEST_REACH,
-    SMALLEST_WEIGHT,
     SMALLEST_WIDTH,
-    VAGUE,
     VALUE_RANGE,
     WIDTH_FACTOR,
-    WIDTH_IN_GAPS,
     WINDOW,
 )
 from dcmaes.strategies.front._known import Known
 from dcmaes.strategies.ising._barrier import limit_of
-from dcmaes.strategies.ising._neighbourhood import distances, nearness
+from dcmaes.strategies.ising._constants import (
+    FIRST_BARRIER_VARIANCES,
+    FIRST_VARIANCES,
+    LARGEST_BARRIER_NOISE,
+    LARGEST_PAIRS,
+    SMALLEST_REACH,
+    SMALLEST_WEIGHT,
+    WIDTH_IN_GAPS,
+)
+from dcmaes.strategies.ising._neighbourhood import distances, improved, nearness
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,7 @@ class LocalModel:
     @property
     def barrier(self) -> Regression | None:
         """The same if it tells which points are beyond, else None."""
-        return self.limit if self.limit is not None and self.limit.variances[-1] <= VAGUE else None
+        return self.limit if _tells(self.limit) else None
 
     def draw(self, n: int, rng: np.random.Generator) -> Draws:
         """Return `n` functions of each objective, drawn from what the evaluations leave open."""
@@ -147,7 +148,7 @@ def local_model(known: Known, centre: int, sites: Sites, variances: FloatArray) 
         variances=variances[-1],
     )
     limit = _limit(every, known.excess[nearest])
-    if limit is not None and limit.variances[-1] <= VAGUE:
+    if _tells(limit):
         is_used = known.excess[nearest] == 0
         nearest, every = nearest[is_used], every.of_data(is_used)
     values = known.values[nearest]
@@ -163,6 +164,11 @@ def local_model(known: Known, centre: int, sites: Sites, variances: FloatArray) 
         for k in range(values.shape[1])
     )
     return LocalModel(feature_map, reach, regressions, limit, mean, scale)
+
+
+def _tells(limit: Regression | None) -> bool:
+    """Tell whether a regression explains how far points are beyond the constraints."""
+    return limit is not None and bool(limit.variances[Component.NOISE] <= LARGEST_BARRIER_NOISE)
 
 
 def _limit(every: Regression, excess: FloatArray) -> Regression | None:
@@ -190,16 +196,10 @@ def refitted(known: Known, centre: int, sites: Sites, variances: FloatArray, n_s
 def _improved(model: LocalModel, n_steps: int) -> LocalModel:
     """Return the model with variances of higher likelihood."""
     for _ in range(n_steps):
-        regressions = tuple(_step(one) for one in model.regressions)
-        limit = None if model.limit is None else _step(model.limit)
+        regressions = tuple(improved(one) for one in model.regressions)
+        limit = None if model.limit is None else improved(model.limit)
         model = replace(model, regressions=regressions, limit=limit)
     return model
-
-
-def _step(regression: Regression) -> Regression:
-    variances = regression.improved_variances()
-    variances[0] = max(variances[0], SMALLEST_CONSTANT)
-    return replace(regression, variances=variances)
 
 
 def _neighbours(known: Known, centre: int) -> IntArray:

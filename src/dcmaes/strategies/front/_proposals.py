@@ -1,4 +1,4 @@
-"""New points: the largest gains of hypervolume among all that searches of drawn functions pass through."""
+"""New points: what searches of drawn functions pass through, and children of the front."""
 
 from __future__ import annotations
 
@@ -6,19 +6,30 @@ import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.pareto import hypervolume_gains, is_nondominated
+from dcmaes.space import Sites
 from dcmaes.strategies._memory import Memory
-from dcmaes.strategies.front._constants import BEHIND, CHANGE_LIMITS, N_DRAWS, N_SPREAD, RADII, SMALLEST_LIMIT
+from dcmaes.strategies.front._constants import (
+    BEHIND,
+    CHANGE_LIMITS,
+    CHANGES,
+    CROSSED,
+    N_DRAWS,
+    N_SPREAD,
+    N_TRIES,
+    RADII,
+)
 from dcmaes.strategies.front._known import Known
 from dcmaes.strategies.front._model import Draws, LocalModel, local_model
-from dcmaes.strategies.front._state import FrontState
+from dcmaes.strategies.gaussian_process import JUMP, STEP_EXPONENTS
+from dcmaes.strategies.ising._constants import SMALLEST_LIMIT
 from dcmaes.strategies.ising._search import search
 from dcmaes.strategies.ising._steps import Box
 
 
 def propose(
-    state: FrontState, known: Known, n: int, rng: np.random.Generator, memory: Memory
+    variances: FloatArray, known: Known, n: int, sites: Sites, rng: np.random.Generator, memory: Memory
 ) -> list[FloatArray]:
-    """Return up to `n` new coded points, shape (d,) each."""
+    """Return up to `n` new coded points of regressions with these variances, shape (d,) each."""
     n_objectives = known.values.shape[1]
     weights = rng.dirichlet(np.ones(n_objectives), n)
     centres = _centres(known, weights)
@@ -26,7 +37,7 @@ def propose(
     chosen: list[FloatArray] = []
     for centre in dict.fromkeys(centres.tolist()):
         own = weights[centres == centre]
-        model = local_model(known, centre, state.sites, state.variances)
+        model = local_model(known, centre, sites, variances)
         taken.add_pending(model, memory)
         for x in _from_centre(model, np.repeat(own, N_DRAWS, axis=0), taken, rng, memory):
             taken.points.add(x.tobytes())
@@ -115,3 +126,38 @@ def _visited(model: LocalModel, draws: Draws, weights: FloatArray, rng: np.rando
     )
     features = visited.features.reshape(-1, visited.features.shape[2])
     return np.unique(feature_map.points(features), axis=0)
+
+
+def children(
+    known: Known, n: int, sites: Sites, rng: np.random.Generator, memory: Memory
+) -> list[FloatArray]:
+    """Return up to `n` new points without a model, shape (d,) each: the front, crossed and changed."""
+    found: dict[bytes, FloatArray] = {}
+    for _ in range(N_TRIES):
+        x = _child(known, 2 * n, sites, rng)
+        for one in x[~memory.contains(x)]:
+            found.setdefault(one.tobytes(), one)
+        if len(found) >= n:
+            break
+    return list(found.values())[:n]
+
+
+def _child(known: Known, n: int, sites: Sites, rng: np.random.Generator) -> FloatArray:
+    """Return points of the front, crossed and changed, shape (n, d)."""
+    d, k = sites.dimension, len(known.front)
+    first = rng.integers(0, k, n)
+    # The other parent is near on the front, mostly.
+    second = np.clip(first + np.rint(rng.standard_cauchy(n)).clip(-k, k).astype(np.int64), 0, k - 1)
+    one, other = known.x[known.front[first]], known.x[known.front[second]]
+    is_crossed = (rng.random((n, 1)) < CROSSED) & (rng.random((n, d)) < 0.5)
+    x = np.where(is_crossed, other, one)
+    step = 10 ** rng.uniform(*STEP_EXPONENTS, size=(n, 1)) * rng.standard_normal((n, d))
+    u = sites.coordinate(x) + step
+    u = np.where(sites.periodic, u % 1.0, np.clip(u, 0.0, 1.0))
+    near = sites.from_coordinate(np.where(sites.is_line, u, sites.coordinate(x)), rng.random((n, d)))
+    is_step = sites.is_line & (rng.random((n, d)) > JUMP)
+    v = rng.random((n, d))
+    changed = np.where(is_step, near, sites.uniform(v))
+    is_changed = rng.random((n, d)) < CHANGES * rng.exponential(1.0, (n, 1)) / d
+    # Sites that neither parent had active are anywhere once they are.
+    return sites.canonical(sites.awake(np.where(is_changed, changed, x), one, v))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,25 +17,50 @@ from dcmaes.strategies._credit import Credit
 from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies._protocol import Summary
-from dcmaes.strategies.front._constants import (
-    BATCH,
-    EXPECTED,
-    FIRST_BARRIER_VARIANCES,
-    FIRST_VARIANCES,
-    N_STEPS,
-    OPENING,
-    PROCESS_REFIT_SHARE,
-    REFIT_SHARE,
-)
+from dcmaes.strategies.front._constants import EXPECTED, N_STEPS, OPENING, PROCESS_REFIT_SHARE
 from dcmaes.strategies.front._known import Known
 from dcmaes.strategies.front._model import local_model, refitted
-from dcmaes.strategies.front._population import children
 from dcmaes.strategies.front._process import promising, refitted_scales
-from dcmaes.strategies.front._proposals import propose
-from dcmaes.strategies.front._state import MODEL, POPULATION, PROCESS, FrontState
+from dcmaes.strategies.front._proposals import children, propose
 from dcmaes.strategies.gaussian_process import GaussianProcess
+from dcmaes.strategies.ising._constants import BATCH, FIRST_BARRIER_VARIANCES, FIRST_VARIANCES, REFIT_SHARE
 
 _PROCESS = GaussianProcess()
+# Who proposes the points of a batch: regressions on the objectives, Gaussian processes of them, a population.
+MODEL, PROCESS, POPULATION = 0, 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class FrontState:
+    """State of the `front` strategy.
+
+    Attributes
+    ----------
+    sites : Sites
+        The space.
+    variances : array of shape (m + 1, 7)
+        Hyper-parameters of the regression on each objective, and on violations, by component.
+    n_unfitted, n_fits, n_seen : int
+        Evaluations since the variances were last refitted, refits in all, evaluations told in all.
+    scales : array of shape (m, f + 2)
+        Hyper-parameters of the Gaussian process of each objective.
+    n_fitted : int
+        Evaluations when they were last refitted.
+    turn : int
+        Who proposes points now: MODEL, PROCESS or POPULATION.
+    credit : Credit
+        What the points of each have added to the hypervolume lately, in units of the front.
+    """
+
+    sites: Sites
+    variances: FloatArray
+    n_unfitted: int
+    n_fits: int
+    n_seen: int
+    scales: FloatArray
+    n_fitted: int
+    turn: int
+    credit: Credit
 
 
 class FrontSearch(Coded[FrontState]):
@@ -103,7 +128,7 @@ class FrontSearch(Coded[FrontState]):
                 if state.turn == PROCESS:
                     found = promising(state.scales, known, n, sites, rng, memory)
                 elif state.turn == MODEL:
-                    found = propose(state, known, n, rng, memory)
+                    found = propose(state.variances, known, n, sites, rng, memory)
                 found += children(known, n - len(found), sites, rng, memory)
         anywhere = sites.uniform(rng.random((n - len(found), sites.dimension)))
         return np.concatenate([np.reshape(found, (-1, sites.dimension)), anywhere])

@@ -2,7 +2,7 @@
 
 # Points proposed for each refit: few, because every one may teach the next.
 BATCH = 4
-# Variances of the components before anything is known, in the order of `dcmaes.models.COMPONENTS`.
+# Variances of the components before anything is known, in the order of `dcmaes.models.Component`.
 FIRST_VARIANCES = (1.0, 0.2, 0.2, 0.2, 0.2, 0.1, 0.01)
 # The same for the regression on violations, which has to show first that it explains them.
 FIRST_BARRIER_VARIANCES = (*FIRST_VARIANCES[:-1], 0.3)

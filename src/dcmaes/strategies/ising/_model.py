@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dcmaes._validation import FloatArray
-from dcmaes.models import Regression
+from dcmaes.models import Component, Regression
 from dcmaes.strategies._evaluations import Evaluations, Rank
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies.ising._cliff import find_cliff
@@ -18,7 +18,7 @@ from dcmaes.strategies.ising._constants import (
     MEMORY,
     SMALLEST_CHOICES,
 )
-from dcmaes.strategies.ising._neighbourhood import Neighbourhood, with_constant
+from dcmaes.strategies.ising._neighbourhood import Neighbourhood, improved
 from dcmaes.strategies.ising._state import IsingState
 
 
@@ -66,7 +66,7 @@ def fit(state: IsingState, near: Neighbourhood) -> Fit:
     used = labelled(state, near)
     limit = used.limit(state.barrier_variances)
     # The barrier of a cliff was judged when the cliff was found.
-    is_barrier = bool(state.cliff) or state.barrier_variances[-1] <= LARGEST_BARRIER_NOISE
+    is_barrier = bool(state.cliff) or state.barrier_variances[Component.NOISE] <= LARGEST_BARRIER_NOISE
     barrier = limit if is_barrier else None
     if barrier is None:
         used = used.penalized
@@ -79,15 +79,15 @@ def labelled(state: IsingState, near: Neighbourhood) -> Neighbourhood:
     return near if found is None else found[0].labelled(near, state.cliff)
 
 
-def improved(state: IsingState, near: Neighbourhood) -> IsingState:
+def refined(state: IsingState, near: Neighbourhood) -> IsingState:
     """Return the state with variances of higher likelihood, one step further."""
     found = fit(state, near)
-    variances = with_constant(found.values.improved_variances())
-    variances[2] = max(variances[2], SMALLEST_CHOICES * variances[1])
+    variances = improved(found.values).variances
+    least = SMALLEST_CHOICES * variances[Component.RADIAL]
+    variances[Component.CHOICES] = max(variances[Component.CHOICES], least)
     if found.limit is None:
         return replace(state, variances=variances)
-    of_barrier = with_constant(found.limit.improved_variances())
-    return replace(state, variances=variances, barrier_variances=of_barrier)
+    return replace(state, variances=variances, barrier_variances=improved(found.limit).variances)
 
 
 def foresight(state: IsingState, near: Neighbourhood) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.models import FeatureMap, Regression, log_densities
+from dcmaes.models import Component, FeatureMap, Regression, log_densities
 from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies._labels import RISE_UNIT, beyond_constraints, low_rise, rises
 from dcmaes.strategies.ising._barrier import limit_of
@@ -126,7 +126,7 @@ class Neighbourhood:
         surprise = far[known.predict(self.features[far]) < high / 2]
         if len(surprise) == 0:
             return known
-        coarse = self.near[surprise] * variances[-1] / (high / 2) ** 2
+        coarse = self.near[surprise] * variances[Component.NOISE] / (high / 2) ** 2
         return replace(
             known,
             features=np.concatenate([known.features, self.features[surprise]]),
@@ -160,7 +160,7 @@ class Neighbourhood:
 
     def improved(self, low_share: float, variances: FloatArray) -> FloatArray:
         """Return variances of higher likelihood."""
-        return with_constant(self._known(low_share, variances).improved_variances())
+        return improved(self._known(low_share, variances)).variances
 
     def surprise(self, low_share: float, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return how far values are above what all others let expect, (w,), and in standard deviations, (w,).
@@ -173,8 +173,8 @@ class Neighbourhood:
         variance = known.variance(self.features)
         left_out, doubt = known.left_out()
         surprise[used] = targets[used] - left_out
-        variance[used] = np.maximum(doubt**2 - variances[-1] / known.weights, 0.0)
-        return surprise, surprise / np.sqrt(variance + variances[-1] + COARSE**2)
+        variance[used] = np.maximum(doubt**2 - variances[Component.NOISE] / known.weights, 0.0)
+        return surprise, surprise / np.sqrt(variance + variances[Component.NOISE] + COARSE**2)
 
     def limit(self, variances: FloatArray) -> Regression | None:
         """Return the regression on how far points are beyond; None if few or none are."""
@@ -184,7 +184,7 @@ class Neighbourhood:
     def improved_limit(self, variances: FloatArray) -> FloatArray:
         """Return variances of higher likelihood for that regression; the same if there is none."""
         limit = self.limit(variances)
-        return variances if limit is None else with_constant(limit.improved_variances())
+        return variances if limit is None else improved(limit).variances
 
     def height(self, variances: FloatArray) -> FloatArray:
         """Return how far beyond all others let expect each point to be, shape (w,); 0 if few or none are."""
@@ -224,9 +224,11 @@ class Neighbourhood:
         return float(densities.mean() + np.log(max(unit, 1e-12)))
 
 
-def with_constant(variances: FloatArray) -> FloatArray:
-    """Return variances that do not rule out the constant."""
-    return np.concatenate([[max(float(variances[0]), SMALLEST_CONSTANT)], variances[1:]])
+def improved(regression: Regression) -> Regression:
+    """Return a regression with variances of higher likelihood, which never rule out the constant."""
+    variances = regression.improved_variances()
+    variances[Component.CONSTANT] = max(variances[Component.CONSTANT], SMALLEST_CONSTANT)
+    return replace(regression, variances=variances)
 
 
 def distances(features: FloatArray, n_choices: int, reach: float) -> FloatArray:

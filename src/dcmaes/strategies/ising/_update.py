@@ -25,7 +25,7 @@ from dcmaes.strategies.ising._constants import (
     WIDTH_FACTOR,
     WIDTH_KEEP,
 )
-from dcmaes.strategies.ising._model import around, best_of, foresight, improved, model
+from dcmaes.strategies.ising._model import around, best_of, foresight, model, refined
 from dcmaes.strategies.ising._neighbourhood import Neighbourhood
 from dcmaes.strategies.ising._plateau import Blame
 from dcmaes.strategies.ising._state import IsingState
@@ -148,7 +148,7 @@ def _refitted(state: IsingState, memory: Memory) -> IsingState:
     near = around(state, memory)
     # More steps while each result says much.
     for _ in range(4 if n < 100 else 2):
-        state = improved(state, near)
+        state = refined(state, near)
     state = _judged_share(state, near)
     state = replace(state, cliff="") if memory.is_noisy else _judged_cliff(state, near)
     return replace(state, n_fitted=n, n_fits=state.n_fits + 1)
@@ -160,7 +160,7 @@ def _judged_share(state: IsingState, near: Neighbourhood) -> IsingState:
     largest = LARGEST_CHOICE_SHARE if state.feature_map.n_choices else len(LOW_SHARES) - 1
     if not 0 <= share <= largest:
         return state
-    changed = improved(replace(state, low_share=share), near)
+    changed = refined(replace(state, low_share=share), near)
     return changed if foresight(changed, near) > foresight(state, near) else state
 
 
