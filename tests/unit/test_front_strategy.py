@@ -103,7 +103,7 @@ def test_proposals_are_new_and_different():
     memory = memory_of(rng.standard_normal((20, 2)))
     strategy = FrontSearch()
     state = strategy.init(SPACE.sites, memory, 100, rng)
-    found = np.array(propose(state, Known.of(memory), 6, rng, memory))
+    found = np.array(propose(state.variances, Known.of(memory), 6, SPACE.sites, rng, memory))
     assert not memory.contains(found).any()
     assert len(np.unique(found, axis=0)) == len(found)
 
