@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from dcmaes.strategies.ising import _model, _neighbourhood, _proposals, _state, _strategy, _update
+from dcmaes.strategies.ising import _model, _neighbourhood, _proposals, _strategy, _update
 from dcmaes_bench import _measures as measures
 from dcmaes_bench import _results, suite
 from dcmaes_bench._runner import plan, run_all
@@ -39,7 +39,7 @@ PARTS: dict[str, list[tuple[Any, str, Any]]] = {
     "barrier": [(_model, "LARGEST_BARRIER_NOISE", -1.0)],
     "cliffs": [(_update, "_judged_cliff", lambda state, near: state)],
     "restarts at the best": [(_strategy, "RESTART_SHARES", (0.1, 0.3, 1.0))],
-    "widths below the spacing": [(_state, "WIDTH_IN_GAPS", 1.0)],
+    "widths below the spacing": [(_model, "WIDTH_IN_GAPS", 1.0)],
     "radii": [(_proposals, "RADII", (2.0,))],
     "limits of changes": [(_proposals, "CHANGE_LIMITS", (1e6,))],
 }

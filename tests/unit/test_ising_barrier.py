@@ -12,8 +12,8 @@ from dcmaes.space import Categorical, Integer, Space
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies._labels import beyond_constraints
 from dcmaes.strategies.ising import IsingSearch
-from dcmaes.strategies.ising._barrier import limit_of
 from dcmaes.strategies.ising._constants import BARRIER_COST, FIRST_VARIANCES
+from dcmaes.strategies.ising._neighbourhood import limit_of
 from dcmaes.strategies.ising._search import search
 from dcmaes.strategies.ising._steps import Box
 

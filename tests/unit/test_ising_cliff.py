@@ -10,9 +10,9 @@ import dcmaes as dc
 from dcmaes.models import Regression
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies.ising import IsingSearch
-from dcmaes.strategies.ising._barrier import limit_of
 from dcmaes.strategies.ising._cliff import SIDES, SURPRISES, VALUES, find_cliff
 from dcmaes.strategies.ising._constants import FIRST_VARIANCES, LOW_SHARES
+from dcmaes.strategies.ising._neighbourhood import limit_of
 
 K = 30
 

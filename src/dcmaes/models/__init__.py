@@ -1,9 +1,8 @@
 """Values predicted from points: regression in canonical coordinates (docs/maths.md, sections Q, S and V)."""
 
 from dcmaes.models._annealing import annealed
+from dcmaes.models._canonical import Energy, FeatureMap
 from dcmaes.models._certainty import FALSE_ALARMS, certain_pairs
-from dcmaes.models._energy import Energy
-from dcmaes.models._features import FeatureMap
 from dcmaes.models._interacting import sparse_quadratic, sparse_quadratic_by_differences
 from dcmaes.models._polynomial import Polynomial, cliques, minimum_of, polynomial_of
 from dcmaes.models._process import Process, Scales

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from dcmaes._validation import FloatArray
-from dcmaes.models._features import FeatureMap
+from dcmaes.models._canonical import FeatureMap
 from dcmaes.models._regression import (
     NEGLIGIBLE,
     cholesky,

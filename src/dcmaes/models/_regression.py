@@ -12,7 +12,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.models._energy import Energy
+from dcmaes.models._canonical import Energy
 
 SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-7, 1e3
 # Added to the diagonal of every covariance: far below any noise that could matter to standardized values.

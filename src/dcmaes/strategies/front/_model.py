@@ -20,7 +20,6 @@ from dcmaes.strategies.front._constants import (
     WINDOW,
 )
 from dcmaes.strategies.front._known import Known
-from dcmaes.strategies.ising._barrier import limit_of
 from dcmaes.strategies.ising._constants import (
     FIRST_BARRIER_VARIANCES,
     FIRST_VARIANCES,
@@ -30,7 +29,7 @@ from dcmaes.strategies.ising._constants import (
     SMALLEST_WEIGHT,
     WIDTH_IN_GAPS,
 )
-from dcmaes.strategies.ising._neighbourhood import distances, improved, nearness
+from dcmaes.strategies.ising._neighbourhood import distances, improved, limit_of, nearness
 
 
 @dataclass(frozen=True, eq=False)

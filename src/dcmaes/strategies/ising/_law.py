@@ -11,8 +11,7 @@ from dcmaes.distributions import LatticeGaussian
 from dcmaes.models import FeatureMap, Regression
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies.ising._constants import LOW_SHARES, MEMORY, WIDE_STEPS
-from dcmaes.strategies.ising._model import around, fit, model
-from dcmaes.strategies.ising._state import IsingState
+from dcmaes.strategies.ising._model import IsingState, around, fit, model
 
 N_RECENT = 50  # evaluations whose spread gives the temperature
 SMALLEST_TEMPERATURE = 1e-6  # in units of the values' deviation

@@ -24,10 +24,9 @@ from dcmaes.strategies.ising._constants import (
     TREND_PATIENCE,
     TREND_PAUSE,
 )
-from dcmaes.strategies.ising._model import model
+from dcmaes.strategies.ising._model import IsingState, model
 from dcmaes.strategies.ising._plateau import harmless_points
 from dcmaes.strategies.ising._search import Visited, search
-from dcmaes.strategies.ising._state import IsingState
 from dcmaes.strategies.ising._steps import Box
 from dcmaes.strategies.ising._trend import trend_minimum
 

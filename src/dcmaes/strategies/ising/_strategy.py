@@ -28,10 +28,9 @@ from dcmaes.strategies.ising._constants import (
     SMALLEST_WINDOW,
 )
 from dcmaes.strategies.ising._law import chosen_shares, implied_law, interaction_sizes
-from dcmaes.strategies.ising._model import best_of
+from dcmaes.strategies.ising._model import IsingState, best_of
 from dcmaes.strategies.ising._plateau import Blame
 from dcmaes.strategies.ising._proposals import propose
-from dcmaes.strategies.ising._state import IsingState
 from dcmaes.strategies.ising._update import follow, learn
 
 

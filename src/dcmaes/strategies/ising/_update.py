@@ -25,10 +25,9 @@ from dcmaes.strategies.ising._constants import (
     WIDTH_FACTOR,
     WIDTH_KEEP,
 )
-from dcmaes.strategies.ising._model import around, best_of, foresight, model, refined
+from dcmaes.strategies.ising._model import IsingState, around, best_of, foresight, model, refined
 from dcmaes.strategies.ising._neighbourhood import Neighbourhood
 from dcmaes.strategies.ising._plateau import Blame
-from dcmaes.strategies.ising._state import IsingState
 
 
 def learn(state: IsingState, told: Evaluations, memory: Memory) -> IsingState:
