@@ -17,7 +17,7 @@ from dcmaes.optimizer._progress import show_progress
 from dcmaes.run._objectives import CheckedObjective
 from dcmaes.run._result import Result
 from dcmaes.run._run import Run
-from dcmaes.run._settings import StopReason
+from dcmaes.run._stopping import StopReason
 from dcmaes.run._trial import Reading, Trial, describe
 
 

@@ -22,7 +22,8 @@ from dcmaes.run._history import BOOK, History, Record
 from dcmaes.run._objectives import read_objectives
 from dcmaes.run._result import Result, result_of
 from dcmaes.run._run import Run
-from dcmaes.run._settings import LIMITS, Settings, StopReason, choose_seed
+from dcmaes.run._settings import LIMITS, Settings, choose_seed
+from dcmaes.run._stopping import StopReason
 from dcmaes.run._trial import Reading, Trial
 from dcmaes.space import Space
 from dcmaes.store._reader import Reader
@@ -166,7 +167,7 @@ class Optimizer:
     def pending(self) -> tuple[Trial, ...]:
         """Trials that were handed out and not told yet, oldest first."""
         with self._lock:
-            return tuple(out.trial for out in self._run.outstanding.values())
+            return tuple(self._run.outstanding.values())
 
     @property
     def best(self) -> Record | None:
@@ -258,9 +259,9 @@ class Optimizer:
         """
         with self._lock:
             self._check_whole()
-            candidate = self._run.check_point(point)
+            found = self._run.check_point(point)
             with self._changing():
-                trial = self._run.attach(candidate)
+                trial = self._run.attach(*found)
                 if self._store is not None:
                     self._write_ask(None, [trial], is_repeatable=False)
             return trial
@@ -407,18 +408,18 @@ class Optimizer:
         """Write what an evaluator found to the store, if there is one, to be told later."""
         with self._lock:
             if self._store is not None:
-                self._store.keep(trial.id, reading)
+                self._store.journal.keep(trial.id, reading)
 
     def _kept(self) -> dict[Trial, Reading]:
         """Return what was kept in the store and never told."""
-        kept = {} if self._store is None else self._store.kept()
+        kept = {} if self._store is None else self._store.journal.reader.kept()
         return {trial: kept[trial.id] for trial in self.pending if trial.id in kept}
 
     def _note_loss(self, trial: Trial, reason: str, worker: str | None) -> None:
         """Say that the evaluation of a trial was lost and is made again."""
         with self._lock:
             if self._store is not None:
-                self._store.write_loss(trial, reason, worker)
+                self._store.journal.write_loss(trial.id, reason, worker)
         message = f"the evaluation of trial {trial.id} was lost and is made again: {reason}"
         self._log.lose(message)
         warnings.warn(message, RuntimeWarning, stacklevel=2)
@@ -426,18 +427,19 @@ class Optimizer:
     def _record(self, told: Mapping[int, Reading]) -> None:
         """Write what was told to the store, then let it count."""
         told_at = self._run.elapsed
+        told = {trial_id: reading._replace(told_at=told_at) for trial_id, reading in told.items()}
         with self._changing():
             if self._store is not None:
-                self._write_tell(told, told_at)
+                self._write_tell(told)
             for trial_id, reading in told.items():
-                self._run.record(trial_id, reading, told_at)
+                self._run.record(trial_id, reading)
         self._log.tell(self._run, len(told))
         self._call_callbacks()
 
-    def _write_tell(self, told: Mapping[int, Reading], told_at: float) -> None:
+    def _write_tell(self, told: Mapping[int, Reading]) -> None:
         """Write what was told; if that cannot be, nothing has changed."""
         try:
-            self._store.write_tell(told, told_at)  # type: ignore[union-attr]
+            self._store.journal.write_tell(told)  # type: ignore[union-attr]
         except StoreError:
             self._is_broken = False
             raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,11 +21,8 @@ _WANTED = (
 )
 
 
-class Start(NamedTuple):
-    """A starting point: coded, shape (d,), with what the user knows of its value."""
-
-    x: FloatArray
-    reading: Reading | None
+# A starting point: coded, shape (d,), with what the user knows of its value.
+Start = tuple[FloatArray, Reading | None]
 
 
 def read_start(x0: Any, space: Space, objectives: Objectives | None = None) -> list[Start]:
@@ -36,7 +33,7 @@ def read_start(x0: Any, space: Space, objectives: Objectives | None = None) -> l
 
     >>> import dcmaes as dc
     >>> starts = read_start([([0, 1], 2.5), [1, 1]], dc.Space.binary(2))
-    >>> [(start.x.tolist(), start.reading and start.reading.value) for start in starts]
+    >>> [(x.tolist(), reading and reading.value) for x, reading in starts]
     [([0.0, 1.0], 2.5), ([1.0, 1.0], None)]
     """
     if x0 is None:
@@ -49,12 +46,12 @@ def read_start(x0: Any, space: Space, objectives: Objectives | None = None) -> l
     if hasattr(x0, "columns") and hasattr(x0, "iloc"):
         from dcmaes.run._tables import read_frame
 
-        return [Start(np.array(x), reading) for x, reading in read_frame(x0, space, objectives)]
+        return [(np.array(x), reading) for x, reading in read_frame(x0, space, objectives)]
     if isinstance(x0, (str, os.PathLike)):
         from dcmaes.run._tables import read_csv
 
         rows = read_csv(check_path("x0", x0), space, objectives)
-        return [Start(np.array(x), reading) for x, reading in rows]
+        return [(np.array(x), reading) for x, reading in rows]
     items = check_list("x0", x0, _WANTED)
     return [_read_one(f"x0[{i}]", item, space, objectives) for i, item in enumerate(items)]
 
@@ -64,7 +61,7 @@ def default_start(space: Space, starts: list[Start]) -> list[Start]:
 
     >>> import dcmaes as dc
     >>> space = dc.Space({"layers": dc.Integer(1, 8, default=3)})
-    >>> [start.x.tolist() for start in default_start(space, [])]
+    >>> [x.tolist() for x, _ in default_start(space, [])]
     [[2.0]]
     >>> default_start(space, read_start({"layers": 3}, space))
     []
@@ -73,7 +70,7 @@ def default_start(space: Space, starts: list[Start]) -> list[Start]:
     if point is None:
         return []
     x = space.encode(point)
-    return [] if any(np.array_equal(x, start.x) for start in starts) else [Start(x, None)]
+    return [] if any(np.array_equal(x, start) for start, _ in starts) else [(x, None)]
 
 
 def _read_one(name: str, item: Any, space: Space, objectives: Objectives | None) -> Start:
@@ -87,12 +84,12 @@ def _read_one(name: str, item: Any, space: Space, objectives: Objectives | None)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name}: {error}") from error
     if not _is_pair(item, objectives):
-        return Start(x, None)
+        return x, None
     reading = _read(told, objectives)
     if reading.reason is not None and not isinstance(told, Reading):
         wanted = "a finite number" if objectives is None else f"{len(objectives)} finite numbers"
         raise ValueError(f"{name}: the known value must be {wanted} or an Outcome, got {shown(told)}")
-    return Start(x, reading)
+    return x, reading
 
 
 def _read(told: Any, objectives: Objectives | None) -> Reading:

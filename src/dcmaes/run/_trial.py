@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -57,6 +57,12 @@ class Trial:
         Consecutive number of the trial in its run.
     point : dict or array of shape (d,)
         The point to evaluate, read-only: a dict for named spaces, an array for positional ones.
+    row : bytes
+        The same point as the run keeps it.
+    restart : int
+        How often the search had been restarted when it was asked for.
+    is_again : bool
+        Whether it is to make sure of a point that is known.
 
     Examples
     --------
@@ -68,6 +74,9 @@ class Trial:
 
     id: int
     point: Any
+    row: bytes = field(default=b"", repr=False)
+    restart: int = field(default=0, repr=False)
+    is_again: bool = field(default=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +121,8 @@ class Reading(NamedTuple):
         When, in seconds since 1970; NaN if that is not known.
     values : tuple of floats, or None
         Those of several objectives, in the user's sign, all NaN if there are none; `value` is NaN then.
+    told_at : float
+        When it was told, in seconds from the start of the run; NaN if it was not yet.
     """
 
     value: float
@@ -123,16 +134,7 @@ class Reading(NamedTuple):
     worker: str | None = None
     started_at: float = math.nan
     values: tuple[float, ...] | None = None
-
-
-class Outstanding(NamedTuple):
-    """A trial that was handed out and not told yet; `is_again` if to make sure of a point that is known."""
-
-    trial: Trial
-    row: bytes
-    key: bytes
-    restart: int
-    is_again: bool = False
+    told_at: float = math.nan
 
 
 def failure(reason: str, error: BaseException | None = None) -> Reading:

@@ -98,7 +98,7 @@ class Memory:
         self._reasons: dict[int, str] = {}
         self._first: dict[bytes, int] = {}
         self._latest: dict[int, int] = {}
-        self._out: dict[int, tuple[bytes, bytes]] = {}
+        self._out: dict[int, bytes] = {}
         self._n_out: dict[bytes, int] = {}
         self._draws: list[_Excluded] = []
         self._n_draws = 0
@@ -115,19 +115,18 @@ class Memory:
     def append(
         self,
         row: bytes,
-        key: bytes,
         evaluation: Evaluation,
         reason: str | None = None,
         values: Sequence[float] | None = None,
         means: Sequence[float] | None = None,
     ) -> int:
-        """Add one evaluation of the point that `row` and its `key` stand for, and return its place.
+        """Add one evaluation of the point that `row` stands for, and return its place.
 
         `values` are those of several objectives, to be minimized, None for a failure; `means` are the means
         over all evaluations of the point, if these count.
         """
         place = self._n
-        first = self._first.setdefault(key, place)
+        first = self._first.setdefault(self.codec.key(row), place)
         previous = -1 if first == place else self._latest.get(first, first)
         if previous >= 0:
             self._latest[first] = place
@@ -161,21 +160,20 @@ class Memory:
         """
         places = []
         for i, row in enumerate(self.codec.rows(told.x)):
-            key = self.codec.key(row)
             if told.is_repeat[i]:
-                places.append(self._first.get(key, -1))
+                places.append(self._first.get(self.codec.key(row), -1))
                 continue
             value, violation, count = float(told.value[i]), float(told.violation[i]), int(told.count[i])
             mean = Rank(violation, value)
             one = Evaluation(self._n, value, violation, 0, math.nan, 0.0, False, False, mean, count)
             several = None if values is None else values[i].tolist()
-            places.append(self.append(row, key, one, values=several))
+            places.append(self.append(row, one, values=several))
         return replace(told, x=self.sites.canonical(told.x), row=np.array(places, dtype=np.int64))
 
-    def exclude(self, key: bytes, violation: float) -> None:
+    def exclude(self, row: bytes, violation: float) -> None:
         """Remember that constraints exclude a point; in an infinite space it will not come again."""
         if self._is_finite:
-            self.excluded[key] = violation
+            self.excluded[self.codec.key(row)] = violation
 
     def add_excluded(self, row: bytes, violation: float) -> None:
         """Remember an excluded point that a strategy drew, which is told of it for nothing."""
@@ -185,14 +183,15 @@ class Memory:
         self._n_draws += 1
         self.has_violations |= violation < math.inf
 
-    def hand_out(self, trial_id: int, row: bytes, key: bytes) -> None:
+    def hand_out(self, trial_id: int, row: bytes) -> None:
         """Remember that the point of a trial is pending."""
-        self._out[trial_id] = row, key
+        self._out[trial_id] = row
+        key = self.codec.key(row)
         self._n_out[key] = self._n_out.get(key, 0) + 1
 
     def take_back(self, trial_id: int) -> None:
         """Forget that the point of a trial is pending."""
-        _, key = self._out.pop(trial_id)
+        key = self.codec.key(self._out.pop(trial_id))
         n_left = self._n_out.pop(key) - 1
         if n_left:
             self._n_out[key] = n_left
@@ -224,7 +223,7 @@ class Memory:
     @property
     def pending(self) -> FloatArray:
         """Coded points out for evaluation, shape (k, d)."""
-        return self.codec.coded(row for row, _ in self._out.values())
+        return self.codec.coded(self._out.values())
 
     @property
     def n_seen(self) -> int:
@@ -248,34 +247,35 @@ class Memory:
         known = [first.get(key, n) < n or key in out or key in excluded for key in keys]
         return np.array(known, dtype=np.bool_)
 
-    def is_out(self, key: bytes) -> bool:
-        """Tell whether the point with this key is pending."""
-        return key in self._n_out
+    def is_out(self, row: bytes) -> bool:
+        """Tell whether the point of a row is pending."""
+        return self.codec.key(row) in self._n_out
 
     def find(self, x: FloatArray) -> int | None:
         """Return the place of the first evaluation of a coded point, shape (d,), or None."""
-        return self.find_key(self._key(x))
+        return self.find_row(self.codec.rows(x[np.newaxis])[0])
 
-    def find_key(self, key: bytes) -> int | None:
-        """Return the same for the point with this key."""
-        place = self._first.get(key)
+    def find_row(self, row: bytes) -> int | None:
+        """Return the same for the point of a row."""
+        place = self._first.get(self.codec.key(row))
         return None if place is None or place >= self._n else place
+
+    def exclusion(self, row: bytes) -> float | None:
+        """Return by how much a point violates the constraints that exclude it; None if that is not known."""
+        return self.excluded.get(self.codec.key(row))
 
     def rank(self, x: FloatArray) -> Rank | None:
         """Return violation and value of a point, shape (d,), when it was first evaluated; None if unknown.
 
         A point that constraints exclude has a violation and no value.
         """
-        key = self._key(x)
-        place = self.find_key(key)
+        (row,) = self.codec.rows(x[np.newaxis])
+        place = self.find_row(row)
         if place is not None:
             mean = self.evaluation(place).mean
             return Rank.of(mean.value, mean.violation)
-        violation = self.excluded.get(key)
+        violation = self.exclusion(row)
         return None if violation is None else Rank(violation, math.inf)
-
-    def _key(self, x: FloatArray) -> bytes:
-        return self.codec.key(self.codec.rows(x[np.newaxis])[0])
 
     # What was evaluated.
 
