@@ -21,10 +21,16 @@ from dcmaes._validation import check_integer
 from dcmaes.integrations.optuna._branches import Branches
 from dcmaes.integrations.optuna._follower import Follower
 from dcmaes.integrations.optuna._parameters import ParameterSpace, nearest
-from dcmaes.integrations.optuna._trials import CONSTRAINTS_KEY, finished, is_maximized, outcome
-from dcmaes.integrations.optuna._warm_start import first_points, read_warm_start
+from dcmaes.integrations.optuna._trials import (
+    CONSTRAINTS_KEY,
+    finished,
+    first_points,
+    is_maximized,
+    outcome,
+    read_warm_start,
+)
 from dcmaes.optimizer import Optimizer
-from dcmaes.run._objectives import Objectives, read_objectives
+from dcmaes.run._settings import Objectives, read_objectives
 from dcmaes.strategies import Strategy, make_strategy
 from dcmaes.strategies._protocol import strategy_for
 
