@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray, check_list, check_number, shown
-from dcmaes.pareto import knee
+from dcmaes.pareto import hypervolume, knee
 from dcmaes.run._constraints import ConstraintError, Constraints
 from dcmaes.run._noise import Noise, Repeats, SeveralRepeats
 from dcmaes.run._search import Found, NewPoints, Search
@@ -404,7 +404,8 @@ class Run:
         if memory.reference is None:
             return math.nan
         if self._known_volume[0] is not memory.front:
-            self._known_volume = memory.front, memory.hypervolume(memory.reference)
+            volume = hypervolume(memory.values_at(memory.front), memory.reference)
+            self._known_volume = memory.front, volume
         return self._known_volume[1]
 
     def number(self, index: int) -> int:

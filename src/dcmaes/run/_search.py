@@ -229,7 +229,7 @@ class NewPoints:
             if recalled is None:
                 if self._skips_known and (row in taken or self._memory.is_out(row)):
                     continue
-                violation = self._violation(row, points[i]) if self._constraints else 0.0
+                violation = self._violation(row, points[i]) if self._constraints.functions else 0.0
                 if violation == 0.0:
                     taken.add(row)
                     found.append((row, points[i]))

@@ -172,7 +172,7 @@ def _reading(run: Run, place: int, one: Evaluation) -> Reading:
     reading = Reading(value, one.violation, reason, seconds=one.seconds, told_at=one.told_at)
     if objectives is None:
         return reading
-    values = objectives.signs * run.memory.told_values_at(np.array([place]))[0]
+    values = objectives.signs * run.memory.several.told_at(np.array([place]))[0]
     return reading._replace(values=tuple(values.tolist()))
 
 
@@ -194,7 +194,7 @@ def _identity(run: Run) -> dict[str, Any]:
             }
             for (x, reading), violation in zip(run.starts, run.start_violations, strict=True)
         ],
-        "has_constraints": len(run.constraints) > 0,
+        "has_constraints": len(run.constraints.functions) > 0,
         "created": time.time(),
     }
 

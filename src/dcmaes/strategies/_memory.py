@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.pareto import hypervolume
 from dcmaes.space import Sites
 from dcmaes.strategies._evaluations import RECORD, WORST, Evaluation, Evaluations, Rank, RowCodec, gathered
 from dcmaes.strategies._several import Several
@@ -60,6 +59,8 @@ class Memory:
         How many evaluations that were paid for have failed.
     has_violations : bool
         Whether some point told was infeasible: beyond a constraint, but not without limit.
+    several : Several
+        The values of several objectives.
     excluded : dict of bytes to float
         Violation by key of each point that a cheap constraint excludes, in finite spaces.
 
@@ -84,7 +85,7 @@ class Memory:
     ) -> None:
         self.sites = sites
         self.n_objectives = n_objectives
-        self._several = Several(n_objectives, reference, is_averaged=is_averaged)
+        self.several = Several(n_objectives, reference, is_averaged=is_averaged)
         self.codec = RowCodec(sites)
         self.starts = Evaluations.empty(sites.dimension)
         self.best: int | None = None
@@ -144,7 +145,7 @@ class Memory:
             self.best, self._best_rank = place, rank
         self.has_violations |= 0.0 < evaluation.mean.violation < math.inf
         if self.n_objectives > 1:
-            self._several.append(values, evaluation.mean.violation <= 0.0, means, first, previous)
+            self.several.append(values, evaluation.mean.violation <= 0.0, means, first, previous)
         return place
 
     def tell(self, told: Evaluations, values: FloatArray | None = None) -> Evaluations:
@@ -208,11 +209,6 @@ class Memory:
         self._degrees += 1
 
     # What is known of points.
-
-    @property
-    def n_points(self) -> int:
-        """How many different points were evaluated."""
-        return len(self._first)
 
     @property
     def n_known(self) -> int:
@@ -342,16 +338,7 @@ class Memory:
         (array([0, 1]), array([[2., 1.],
                [1., 3.]]))
         """
-        return self.evaluations(places).value[:, None] if self.n_objectives == 1 else self._several.at(places)
-
-    def told_values_at(self, places: IntArray) -> FloatArray:
-        """Return the values of several objectives as they were told at some places, shape (n, m)."""
-        return self._several.told_at(places)
-
-    @property
-    def is_averaged(self) -> bool:
-        """Whether several objectives are averaged over the evaluations of a point."""
-        return self._several.is_averaged
+        return self.evaluations(places).value[:, None] if self.n_objectives == 1 else self.several.at(places)
 
     @property
     def front(self) -> IntArray:
@@ -359,22 +346,18 @@ class Memory:
 
         Of a point whose evaluations are averaged, that of the last one.
         """
-        return self._several.front
+        return self.several.front
 
     @property
     def reference(self) -> FloatArray | None:
         """The worst values of several objectives that are of interest, shape (m,), or None."""
-        return self._several.reference
+        return self.several.reference
 
     @property
     def grown_at(self) -> int | None:
         """The last evaluation that enlarged the hypervolume of the front, else the best; None if none did."""
-        grown_at = self._several.grown_at
+        grown_at = self.several.grown_at
         return self.best if grown_at is None else grown_at
-
-    def hypervolume(self, reference: FloatArray) -> float:
-        """Return the hypervolume of the front of several objectives up to a reference, shape (m,)."""
-        return hypervolume(self.values_at(self.front), reference)
 
     def leaders(self, n: int) -> IntArray:
         """Return the places of the best evaluations, at most `n`, best first; ties as told.
@@ -435,7 +418,7 @@ class Memory:
         now = copy.copy(self)
         now._out, now._n_out = dict(self._out), dict(self._n_out)
         now._draws = self._draws[-MOST_EXCLUDED:]
-        now._several = self._several.snapshot()
+        now.several = self.several.snapshot()
         return now
 
     def copy(self) -> Memory:
@@ -452,7 +435,7 @@ class Memory:
         for name, value in vars(self).items():
             if isinstance(value, (bytearray, dict, list)):
                 setattr(other, name, value.copy())
-        other._several = self._several.copy()
+        other.several = self.several.copy()
         return other
 
     def _recall(self, most: int) -> Evaluations:
