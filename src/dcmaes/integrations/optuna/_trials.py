@@ -15,8 +15,7 @@ from optuna.trial import FrozenTrial, TrialState
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.integrations.optuna._parameters import ParameterSpace
 from dcmaes.optimizer import Outcome
-from dcmaes.pareto import hypervolume_gains, is_nondominated
-from dcmaes.pareto._front import unit_values
+from dcmaes.pareto import hypervolume_gains, is_nondominated, unit_values
 
 CONSTRAINTS_KEY = "constraints"
 # What an infinitely good value counts as.
