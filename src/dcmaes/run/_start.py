@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dcmaes._validation import FloatArray, check_list, check_path, shown
+from dcmaes._validation import FloatArray, check_list, check_path, shown, suggestion
 from dcmaes.run._history import STATUSES, History, Record, book_names, column_names
 from dcmaes.run._settings import Objectives
 from dcmaes.run._trial import Outcome, Reading, failure, read
 from dcmaes.space import Sites, Space, Variable
-from dcmaes.space._layouts import suggestion
 
 _WANTED = (
     "a point, a (point, value) tuple, a sequence of these, a DataFrame, the path of a CSV file, or the "

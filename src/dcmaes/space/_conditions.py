@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dcmaes._validation import FloatArray, IntArray, check_number, shown
+from dcmaes._validation import FloatArray, IntArray, check_number, shown, suggestion
 from dcmaes.space._identity import identity_key, plain_key
 
 _ENDS = ("low", "high")
@@ -295,8 +295,6 @@ def compile_conditions(names: Sequence[str], variables: Sequence[Conditional]) -
 
 
 def _check_parents(name: str, when: Iterable[str], place: Mapping[str, int]) -> None:
-    from dcmaes.space._layouts import suggestion
-
     for parent in when:
         if parent not in place:
             hint = suggestion(parent, place)

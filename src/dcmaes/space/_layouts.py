@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dcmaes._validation import FloatArray, IntArray, check_list, readonly, shown
+from dcmaes._validation import FloatArray, IntArray, check_list, readonly, shown, suggestion
 from dcmaes.space._ranges import Float, Integer
 from dcmaes.space._sites import Sites
 from dcmaes.space._variables import Binary, Categorical, Ordinal, Variable
@@ -25,18 +25,6 @@ class Layout(Protocol):
 
     def decode_many(self, x: FloatArray) -> list[Any]:
         """Return the points of coded points that have been checked."""
-
-
-def suggestion(word: Any, options: Iterable[str]) -> str:
-    """Return a question that ends an error message, or nothing if no option is close.
-
-    >>> suggestion("lrr", ["lr", "layers"])
-    "; did you mean 'lr'?"
-    """
-    from difflib import get_close_matches
-
-    close = get_close_matches(word, list(options), n=1) if isinstance(word, str) else []
-    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 class NamedLayout:

@@ -18,9 +18,8 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from dcmaes._validation import check_integer
-from dcmaes.integrations.optuna._branches import Branches
 from dcmaes.integrations.optuna._follower import Follower
-from dcmaes.integrations.optuna._parameters import ParameterSpace, nearest
+from dcmaes.integrations.optuna._parameters import Branches, ParameterSpace, nearest
 from dcmaes.integrations.optuna._trials import (
     CONSTRAINTS_KEY,
     finished,
