@@ -175,19 +175,21 @@ class Run:
         trial = self.take_back(trial_id)
         if trial.is_again:
             self.search.flush()  # what was told before is learned from as it was then
-        place = self.remember(trial, reading)
-        evaluation = self.memory.evaluation(place)
+        place, mean, n_averaged = self.remember(trial, reading)
         self.n_told += 1
         if not math.isnan(reading.seconds):
             self.objective_time += reading.seconds
         if not trial.is_again:
-            self.search.tell(trial.row, evaluation.mean, place, n_averaged=evaluation.n_averaged)
+            self.search.tell(trial.row, mean, place, n_averaged=n_averaged)
         if reading.violation == math.inf and (stop := failure_stop(self, trial_id, reading)) is not None:
             self.halt(stop, reading.error, reading.traceback)
-        self._check_stop(place, evaluation.mean)
+        self._check_stop(place, mean)
 
-    def remember(self, trial: Trial, reading: Reading, is_given: bool = False) -> int:
-        """Add what was told of a trial to the memory, and to the mean of its point; return its place."""
+    def remember(self, trial: Trial, reading: Reading, is_given: bool = False) -> tuple[int, Rank, int]:
+        """Add what was told of a trial to the memory.
+
+        Return its place there, the mean of its point and of how many evaluations that is.
+        """
         value, violation = self.settings.sign * reading.value, reading.violation
         values, means = self._signed(reading), None
         mean, count = Rank(violation, value), 1
@@ -203,7 +205,7 @@ class Run:
             mean, count = self.repeats.mean(key), self.repeats.count(key)
         told = (value, violation, trial.restart, reading.seconds, reading.told_at)
         evaluation = Evaluation(trial.id, *told, is_given, trial.is_again, mean, count)
-        return self.memory.append(trial.row, evaluation, reading.reason, values, means)
+        return self.memory.append(trial.row, evaluation, reading.reason, values, means), mean, count
 
     def _signed(self, reading: Reading) -> tuple[float, ...] | None:
         """Return the values of several objectives, to be minimized; None for a failure, or for one."""
@@ -300,7 +302,7 @@ class Run:
             if reading is not None:
                 known, violation = self.settings.sign * reading.value, violation + reading.violation
                 told = reading._replace(violation=violation, told_at=0.0)
-                place = self.remember(Trial(self.next_id, point, row), told, is_given=True)
+                place, *_ = self.remember(Trial(self.next_id, point, row), told, is_given=True)
                 self.next_id += 1
             elif violation > 0.0:
                 self.memory.exclude(row, violation)

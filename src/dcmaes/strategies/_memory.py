@@ -187,15 +187,14 @@ class Memory:
     def hand_out(self, trial_id: int, row: bytes) -> None:
         """Remember that the point of a trial is pending."""
         self._out[trial_id] = row
-        key = self.codec.key(row)
-        self._n_out[key] = self._n_out.get(key, 0) + 1
+        self._n_out[row] = self._n_out.get(row, 0) + 1
 
     def take_back(self, trial_id: int) -> None:
         """Forget that the point of a trial is pending."""
-        key = self.codec.key(self._out.pop(trial_id))
-        n_left = self._n_out.pop(key) - 1
+        row = self._out.pop(trial_id)
+        n_left = self._n_out.pop(row) - 1
         if n_left:
-            self._n_out[key] = n_left
+            self._n_out[row] = n_left
 
     def _compare(self, one: Evaluation, before: Evaluation) -> None:
         """Learn from another value at the same point how noisy values are."""
@@ -213,7 +212,7 @@ class Memory:
     @property
     def n_known(self) -> int:
         """How many different points are evaluated, excluded or pending."""
-        n_new = sum(key not in self._first for key in self._n_out)
+        n_new = sum(self.codec.key(row) not in self._first for row in self._n_out)
         return len(self._first) + len(self.excluded) + n_new
 
     @property
@@ -239,13 +238,13 @@ class Memory:
     def contains(self, x: FloatArray) -> NDArray[np.bool_]:
         """Tell for each row of `x` whether it was evaluated, is pending, or is excluded."""
         first, n, out, excluded = self._first, self._n, self._n_out, self.excluded
-        keys = [self.codec.key(row) for row in self.codec.rows(np.atleast_2d(x))]
-        known = [first.get(key, n) < n or key in out or key in excluded for key in keys]
+        pairs = [(row, self.codec.key(row)) for row in self.codec.rows(np.atleast_2d(x))]
+        known = [row in out or first.get(key, n) < n or key in excluded for row, key in pairs]
         return np.array(known, dtype=np.bool_)
 
     def is_out(self, row: bytes) -> bool:
         """Tell whether the point of a row is pending."""
-        return self.codec.key(row) in self._n_out
+        return row in self._n_out
 
     def find(self, x: FloatArray) -> int | None:
         """Return the place of the first evaluation of a coded point, shape (d,), or None."""
@@ -258,7 +257,7 @@ class Memory:
 
     def exclusion(self, row: bytes) -> float | None:
         """Return by how much a point violates the constraints that exclude it; None if that is not known."""
-        return self.excluded.get(self.codec.key(row))
+        return self.excluded.get(self.codec.key(row)) if self.excluded else None
 
     def rank(self, x: FloatArray) -> Rank | None:
         """Return violation and value of a point, shape (d,), when it was first evaluated; None if unknown.
