@@ -15,7 +15,7 @@ import numpy as np
 from dcmaes._validation import FloatArray, IntArray, check_list, check_number, shown
 from dcmaes.pareto import hypervolume, knee
 from dcmaes.run._constraints import ConstraintError, Constraints
-from dcmaes.run._noise import Noise, Repeats, SeveralRepeats
+from dcmaes.run._noise import Noise, Repeats
 from dcmaes.run._search import Found, NewPoints, Search
 from dcmaes.run._settings import Settings
 from dcmaes.run._start import default_start, read_start
@@ -43,8 +43,8 @@ class Run:
     ----------
     memory : Memory
         All evaluations, and what is known of points.
-    repeats : Repeats, SeveralRepeats or None
-        The means over repeated evaluations, if they are to be averaged, of one objective or several.
+    repeats : Repeats or None
+        The means over repeated evaluations, if they are to be averaged.
     outstanding : dict of int to Trial
         Trials out for evaluation by their id, in the order in which they were asked for.
     stop : Stop or None
@@ -63,13 +63,11 @@ class Run:
         self.strategy = strategy
         self.constraints = constraints
         several, is_averaged = settings.objectives, settings.duplicates == "reevaluate"
-        self.repeats: Repeats | SeveralRepeats | None = None
         if several is None:
             self.memory = Memory(space.sites)
-            self.repeats = Repeats() if is_averaged else None
         else:
             self.memory = Memory(space.sites, len(several), several.limit, is_averaged=is_averaged)
-            self.repeats = SeveralRepeats(len(several)) if is_averaged else None
+        self.repeats = Repeats(self.memory.n_objectives) if is_averaged else None
         self.outstanding: dict[int, Trial] = {}
         self.queue: deque[Found] = deque()
         self.next_id = 0
@@ -195,14 +193,10 @@ class Run:
         mean, count = Rank(violation, value), 1
         if self.repeats is not None:
             key = self.memory.codec.key(trial.row)
-            if isinstance(self.repeats, Repeats):
-                if violation < math.inf:
-                    self.repeats.add(key, len(self.memory), value, violation)
-            else:
-                if values is not None:
-                    self.repeats.add(key, len(self.memory), values, violation)
-                means = self.repeats.means(key)
-            mean, count = self.repeats.mean(key), self.repeats.count(key)
+            counting = (value,) if self.settings.objectives is None and violation < math.inf else values
+            if counting is not None:
+                self.repeats.add(key, len(self.memory), counting, violation)
+            mean, means, count = self.repeats.mean(key), self.repeats.means(key), self.repeats.count(key)
         told = (value, violation, trial.restart, reading.seconds, reading.told_at)
         evaluation = Evaluation(trial.id, *told, is_given, trial.is_again, mean, count)
         return self.memory.append(trial.row, evaluation, reading.reason, values, means), mean, count
@@ -348,9 +342,7 @@ class Run:
 
         if self.repeats is None:
             return None
-        if isinstance(self.repeats, Repeats):
-            return self.repeats.choose(self.next_id, self.n_again, is_out)
-        front = self.memory.evaluations(self.memory.front)
+        front = None if self.settings.objectives is None else self.memory.evaluations(self.memory.front)
         return self.repeats.choose(self.next_id, self.n_again, is_out, front)
 
     def _key(self, index: int) -> bytes:
