@@ -206,7 +206,7 @@ class Optimizer:
             with self._changing():
                 trials = self._run.ask(n)
                 if self._store is not None:
-                    self._write_ask(n, trials)
+                    self._store.write_ask(self._run, n, trials, self._own_time)
             return trials
 
     def tell(self, trials: Trial | Sequence[Trial], values: Any, *, seconds: Any = None) -> None:
@@ -262,7 +262,7 @@ class Optimizer:
             with self._changing():
                 trial = self._run.attach(*found)
                 if self._store is not None:
-                    self._write_ask(None, [trial], is_repeatable=False)
+                    self._store.write_ask(self._run, None, [trial], self._own_time, is_repeatable=False)
             return trial
 
     def fork(self, seed: int | None = None, *, budget: int | None = None) -> Optimizer:
@@ -429,27 +429,15 @@ class Optimizer:
         told = {trial_id: reading._replace(told_at=told_at) for trial_id, reading in told.items()}
         with self._changing():
             if self._store is not None:
-                self._write_tell(told)
+                try:
+                    self._store.journal.write_tell(told)
+                except StoreError:
+                    self._is_broken = False  # nothing has changed
+                    raise
             for trial_id, reading in told.items():
                 self._run.record(trial_id, reading)
         self._log.tell(self._run, len(told))
         self._call_callbacks()
-
-    def _write_tell(self, told: Mapping[int, Reading]) -> None:
-        """Write what was told; if that cannot be, nothing has changed."""
-        try:
-            self._store.journal.write_tell(told)  # type: ignore[union-attr]
-        except StoreError:
-            self._is_broken = False
-            raise
-
-    def _write_ask(self, n: int | None, trials: list[Trial], is_repeatable: bool = True) -> None:
-        """Write what was asked for; a run that cannot is ahead of its store and must not go on."""
-        try:
-            self._store.write_ask(self._run, n, trials, self._own_time, is_repeatable)  # type: ignore[union-attr]
-        except StoreError as error:
-            self._run.halt(StopReason.ERROR.stop(why=str(error)), error)
-            raise
 
     @contextmanager
     def _changing(self) -> Iterator[None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn
 
@@ -144,26 +145,35 @@ def failure(reason: str, error: BaseException | None = None) -> Reading:
     return Reading(math.nan, math.inf, shown, error, None if error is None else _trace(error))
 
 
-def read(told: Any) -> Reading:
+def read(told: Any, read_values: Callable[[Any], tuple[tuple[float, ...], str]] | None = None) -> Reading:
     """Return what was told as a reading: never raises, anything that is no finite number is a failure.
 
-    Zero has one sign only, as in a store.
+    Zero has one sign only, as in a store. `read_values` returns the values of several objectives and no
+    reason, or why there are none.
 
     >>> read(np.float32(0.5))[:3]
     (0.5, 0.0, None)
     >>> read("0.5").reason
     "no number: the string '0.5'"
     """
-    if type(told) is float and math.isfinite(told):
+    if read_values is None and type(told) is float and math.isfinite(told):
         return Reading(told + 0.0, 0.0)
     if type(told) is Reading:
         return told
     if isinstance(told, BaseException):
         return failure(describe(told), told)
+    violation, value, values = 0.0, math.nan, None
     if isinstance(told, Outcome):
-        return _read_outcome(told)
-    value, reason = read_number(told)
-    return failure(reason) if reason else Reading(value, 0.0)
+        violation, reason = read_number(told.violation)
+        if reason:
+            return failure(f"violation is {reason}")
+        violation, told = max(violation, 0.0) + 0.0, told.value
+    if read_values is None:
+        value, reason = read_number(told)
+    else:
+        values, reason = read_values(told)
+    # Where a point is infeasible it may have no value.
+    return failure(reason) if reason and violation == 0.0 else Reading(value, violation, values=values)
 
 
 def describe(error: BaseException) -> str:
@@ -196,17 +206,6 @@ def _trace(error: BaseException) -> str | None:
         return writable("".join(traceback.format_exception(error)))[-_MAX_TRACEBACK:]
     except Exception:  # a broken __str__ must not take the evaluation with it
         return None
-
-
-def _read_outcome(outcome: Outcome) -> Reading:
-    violation, reason = read_number(outcome.violation)
-    if reason:
-        return failure(f"violation is {reason}")
-    violation = max(violation, 0.0) + 0.0
-    value, reason = read_number(outcome.value)
-    if reason and violation == 0.0:
-        return failure(reason)
-    return Reading(value, violation)
 
 
 def read_number(told: Any) -> tuple[float, str]:

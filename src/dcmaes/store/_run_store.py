@@ -18,6 +18,7 @@ import numpy as np
 from dcmaes._validation import ArgumentError
 from dcmaes.run._run import Run
 from dcmaes.run._settings import LIMITS, Settings
+from dcmaes.run._stopping import StopReason
 from dcmaes.run._trial import Reading, Trial
 from dcmaes.space import Space
 from dcmaes.store._journal import Journal
@@ -76,20 +77,24 @@ class RunStore:
         self.journal.begin({}, limits, versions(), take_snapshot(run) if has_changed else None)
 
     def write_ask(
-        self, run: Run, n: int | None, trials: Sequence[Trial], own_time: float, is_repeatable: bool
+        self, run: Run, n: int | None, trials: Sequence[Trial], own_time: float, is_repeatable: bool = True
     ) -> None:
         """Write what was asked for; now and then, or when asking again would not give it, a snapshot.
 
-        That is so when the clock or user code cut it short, or if the user chose the points.
+        That is so when the clock or user code cut it short, or if the user chose the points. A run of which
+        it cannot be written is ahead of its store, and must not go on.
         """
         work = own_time - self._work_at_snapshot
         is_due = work > max(_SNAPSHOT_SECONDS, _SNAPSHOT_SHARE * self._snapshot_cost)
-        if is_repeatable and not (is_due or run.is_over()):
-            self.journal.write_ask(n, trials)
-            return
+        has_snapshot = is_due or not is_repeatable or run.is_over()
         begun = time.perf_counter()
-        self.journal.write_ask(n, trials, take_snapshot(run))
-        self._snapshot_cost, self._work_at_snapshot = time.perf_counter() - begun, own_time
+        try:
+            self.journal.write_ask(n, trials, take_snapshot(run) if has_snapshot else None)
+        except StoreError as error:
+            run.halt(StopReason.ERROR.stop(why=str(error)), error)
+            raise
+        if has_snapshot:
+            self._snapshot_cost, self._work_at_snapshot = time.perf_counter() - begun, own_time
 
     def close(self, run: Run, is_whole: bool, optimizer_time: float) -> None:
         """Write how the sitting ended and, unless a change broke off in its middle, where the run is.
