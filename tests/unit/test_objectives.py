@@ -10,7 +10,7 @@ import pytest
 
 import dcmaes as dc
 from dcmaes.pareto import hypervolume, is_nondominated
-from dcmaes.run._settings import CheckedObjective, Objectives
+from dcmaes.run._objectives import CheckedObjective, Objectives
 from dcmaes.strategies import Evaluations, Memory
 
 TWO = {"cost": "minimize", "gain": "maximize"}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dcmaes as dc
-from dcmaes.run._stopping import PASSING, Stop
+from dcmaes.run._settings import PASSING, Stop
 from dcmaes.strategies import RandomSearch
 
 SPACE = dc.Space.integers(3, 0, 20)

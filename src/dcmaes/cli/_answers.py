@@ -20,7 +20,7 @@ from dcmaes.cli._errors import ExitCode, SpecError
 from dcmaes.optimizer import History, Record
 from dcmaes.progress import Standing, describe_duration, describe_point, estimate_left
 from dcmaes.run._history import book_names, column_names
-from dcmaes.run._settings import Objectives
+from dcmaes.run._objectives import Objectives
 
 if TYPE_CHECKING:
     from dcmaes.store import StoredRun

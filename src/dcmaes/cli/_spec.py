@@ -17,7 +17,8 @@ from dcmaes.cli._errors import SpecError
 from dcmaes.cli._template import NAME
 from dcmaes.cli._toml import Table
 from dcmaes.run._history import BOOK
-from dcmaes.run._settings import DIRECTIONS, DUPLICATES, ON_ERROR, Objectives, read_objectives
+from dcmaes.run._objectives import DIRECTIONS, Objectives, read_objectives
+from dcmaes.run._settings import DUPLICATES, ON_ERROR
 from dcmaes.run._start import read_start
 from dcmaes.space import Space
 from dcmaes.space._expressions import Expression

@@ -8,7 +8,7 @@ from dcmaes.run._front import Front
 from dcmaes.run._history import History, Record
 from dcmaes.run._noise import Noise
 from dcmaes.run._result import Interaction, Result
-from dcmaes.run._stopping import StopReason
+from dcmaes.run._settings import StopReason
 from dcmaes.run._trial import Outcome, Trial
 
 __all__ = [

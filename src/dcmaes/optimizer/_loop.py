@@ -14,10 +14,10 @@ from dcmaes.optimizer._interrupts import Interrupts
 from dcmaes.optimizer._measurement import ALL_HANG, Evaluator, InlineEvaluator, Objective
 from dcmaes.optimizer._optimizer import Optimizer
 from dcmaes.optimizer._progress import show_progress
+from dcmaes.run._objectives import CheckedObjective
 from dcmaes.run._result import Result
 from dcmaes.run._run import Run
-from dcmaes.run._settings import CheckedObjective
-from dcmaes.run._stopping import StopReason
+from dcmaes.run._settings import StopReason
 from dcmaes.run._trial import Reading, Trial, describe
 
 

@@ -19,10 +19,10 @@ from dcmaes.optimizer._interrupts import interrupted_afterwards
 from dcmaes.optimizer._logging import RunLog
 from dcmaes.run._constraints import Constraint, Constraints
 from dcmaes.run._history import BOOK, History, Record
+from dcmaes.run._objectives import read_objectives
 from dcmaes.run._result import Result, result_of
 from dcmaes.run._run import Run
-from dcmaes.run._settings import LIMITS, Settings, choose_seed, read_objectives
-from dcmaes.run._stopping import StopReason
+from dcmaes.run._settings import LIMITS, Settings, StopReason, choose_seed
 from dcmaes.run._trial import Reading, Trial
 from dcmaes.space import Space
 from dcmaes.store._reader import Reader

@@ -12,7 +12,7 @@ from dcmaes._html import html_table, points_text
 from dcmaes._validation import FloatArray, IntArray, readonly, shown
 from dcmaes.pareto import best_by_weights, hypervolume, is_nondominated, knee
 from dcmaes.run._history import History, Record, column_names, point_texts
-from dcmaes.run._settings import read_reference
+from dcmaes.run._objectives import read_reference
 from dcmaes.strategies._several import Several
 
 # How much a notebook shows.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dcmaes._html import html_table, value_text
 from dcmaes._validation import FloatArray, IntArray, readonly
-from dcmaes.run._settings import Objectives
+from dcmaes.run._objectives import Objectives
 from dcmaes.space import Integer, Space, Variable
 from dcmaes.strategies import Memory
 

@@ -18,8 +18,7 @@ from dcmaes.run._front import Front, front_of
 from dcmaes.run._history import History, Record, column_names, point_texts
 from dcmaes.run._noise import Noise
 from dcmaes.run._run import Run
-from dcmaes.run._settings import Settings
-from dcmaes.run._stopping import StopReason
+from dcmaes.run._settings import Settings, StopReason
 from dcmaes.space import Space
 from dcmaes.strategies import Explaining, Memory, Modelling, Multiobjective, Strategy
 

@@ -17,10 +17,9 @@ from dcmaes.pareto import hypervolume, knee
 from dcmaes.run._constraints import ConstraintError, Constraints
 from dcmaes.run._noise import Noise, Repeats
 from dcmaes.run._search import Found, NewPoints, Search
-from dcmaes.run._settings import Settings
-from dcmaes.run._start import default_start, read_start
-from dcmaes.run._stopping import (
+from dcmaes.run._settings import (
     PASSING,
+    Settings,
     Stop,
     StopReason,
     dead_end,
@@ -28,6 +27,7 @@ from dcmaes.run._stopping import (
     find_stop,
     is_out_of_patience,
 )
+from dcmaes.run._start import default_start, read_start
 from dcmaes.run._trial import Reading, Trial, freeze
 from dcmaes.space import Space
 from dcmaes.strategies import Evaluations, Memory, Rank, Strategy

@@ -1,228 +1,35 @@
-"""What a run is told to do, as plain data: limits, directions, and the names of several objectives."""
+"""What a run is told to do, and when it is over: in one word, and in one line with the number that fired."""
 
 from __future__ import annotations
 
-import math
-import operator
-import warnings
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dcmaes._validation import (
-    FloatArray,
-    check_array,
-    check_choice,
-    check_integer,
-    check_list,
-    check_number,
-    shown,
-)
-from dcmaes.run._trial import Reading, read, read_number
+from dcmaes._html import points_text
+from dcmaes._validation import check_choice, check_integer, check_number
+from dcmaes.pareto import hypervolume
+from dcmaes.run._objectives import DIRECTIONS, Objectives
+from dcmaes.run._search import EXCLUDED_DRAWS, OTHER_DRAWS
+from dcmaes.run._trial import Reading, read
+from dcmaes.strategies import Rank
 
-# Up to so many objectives the search is known to work well.
-MOST_OBJECTIVES = 4
-_MOST_NAMES = 100
-DIRECTIONS = ("minimize", "maximize")
-_WANTED = (
-    "the number of objectives, at least 2, a sequence of their names, or a dict of names and directions "
-    'such as {"loss": "minimize", "size": "minimize"}'
-)
+if TYPE_CHECKING:
+    from dcmaes.run._run import Run
+
 # What may differ from sitting to sitting; everything else makes the run this run.
 LIMITS = ("budget", "time_limit", "target", "patience", "on_error")
 # What becomes of points that come again.
 DUPLICATES = ("cache", "reevaluate", "allow")
 # What a failed evaluation does.
 ON_ERROR = ("penalize", "continue", "raise")
-
-
-@dataclass(frozen=True)
-class Objectives:
-    """What several objectives are called, which values of each are good, and up to where they count.
-
-    Attributes
-    ----------
-    names, directions : tuples of m str
-        Each direction is "minimize" or "maximize".
-    reference : tuple of m floats, or None
-        The worst values that are of interest, in the user's sign; the hypervolume counts up to them.
-
-    >>> objectives = Objectives(("loss", "size"), ("minimize", "maximize"))
-    >>> objectives.read({"size": 3, "loss": 0.5}).values
-    (0.5, 3.0)
-    >>> objectives.read((0.5, 3, 7)).reason
-    'not 2 values (loss, size) but 3'
-    """
-
-    names: tuple[str, ...]
-    directions: tuple[str, ...]
-    reference: tuple[float, ...] | None = None
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    @property
-    def signs(self) -> FloatArray:
-        """What values are multiplied by to be minimized, and by which they are turned back, shape (m,)."""
-        return np.array([1.0 if direction == "minimize" else -1.0 for direction in self.directions])
-
-    @property
-    def limit(self) -> FloatArray | None:
-        """The reference in values to be minimized, shape (m,), or None."""
-        return None if self.reference is None else self.signs * self.reference
-
-    def read(self, told: Any) -> Reading:
-        """Return what was told as a reading: never raises, anything but m finite numbers is a failure."""
-        return read(told, self._read_values)
-
-    def _read_values(self, told: Any) -> tuple[tuple[float, ...], str]:
-        """Return m finite numbers and no reason, or as many NaN and why there are none."""
-        nothing = (math.nan,) * len(self)
-        listed, reason = self._listed(told)
-        if reason:
-            return nothing, reason
-        numbers = []
-        for name, one in zip(self.names, listed, strict=True):
-            number, reason = read_number(one)
-            if reason:
-                return nothing, f"{name} is {reason}"
-            numbers.append(number)
-        return tuple(numbers), ""
-
-    def _listed(self, told: Any) -> tuple[list[Any], str]:
-        """Return what was told of each objective, or why it cannot be told apart."""
-        wanted = f"{len(self)} values ({', '.join(self.names)})"
-        if isinstance(told, Mapping):
-            missing = [name for name in self.names if name not in told]
-            unknown = [shown(name) for name in told if name not in self.names]
-            if missing or unknown:
-                remarks = [f"without {', '.join(missing)}"] * bool(missing)
-                remarks += [f"with {', '.join(unknown)}"] * bool(unknown)
-                return [], f"not {wanted} but a dict {' and '.join(remarks)}"
-            return [told[name] for name in self.names], ""
-        if isinstance(told, np.ndarray) and told.ndim == 1:
-            told = told.tolist()
-        if not isinstance(told, (tuple, list)):
-            number, reason = read_number(told)
-            return [], f"not {wanted} but {reason or f'one number: {number:g}'}"
-        if len(told) != len(self):
-            return [], f"not {wanted} but {len(told)}"
-        return list(told), ""
-
-    def describe(self, values: FloatArray) -> str:
-        """Return values of one point, in the user's sign, in a few words.
-
-        >>> Objectives(("loss", "size"), ("minimize",) * 2).describe(np.array([0.25, 3.0]))
-        'loss=0.25, size=3'
-        """
-        return ", ".join(f"{name}={v:.6g}" for name, v in zip(self.names, values.tolist(), strict=True))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return names, directions and reference as plain data."""
-        reference = None if self.reference is None else list(self.reference)
-        return {"names": list(self.names), "directions": list(self.directions), "reference": reference}
-
-    @staticmethod
-    def from_dict(data: Mapping[str, Any]) -> Objectives:
-        """Return what `to_dict` described."""
-        reference = data["reference"]
-        return Objectives(
-            tuple(data["names"]), tuple(data["directions"]), None if reference is None else tuple(reference)
-        )
-
-
-class CheckedObjective:
-    """An objective whose values are counted and checked where it is called, also in another process."""
-
-    def __init__(self, objective: Callable[[Any], Any], objectives: Objectives) -> None:
-        self._objective = objective
-        self._objectives = objectives
-        self.takes_trial = getattr(objective, "takes_trial", False)
-
-    def __call__(self, argument: Any) -> Reading:
-        return self._objectives.read(self._objective(argument))
-
-
-def read_objectives(
-    objectives: Any, reference: Any, direction: str, taken: tuple[str, ...] = ()
-) -> Objectives | None:
-    """Return what the arguments `objectives` and `reference` say; None if there is one objective only.
-
-    Parameters
-    ----------
-    objectives : int, sequence of str, mapping of str to str, Objectives or None
-        See `minimize`.
-    reference : sequence of m numbers, mapping of names to numbers, or None
-        See `minimize`.
-    direction : {"minimize", "maximize"}
-        The direction of objectives for which none is given.
-    taken : tuple of str
-        What an objective cannot be called: columns of the history.
-
-    >>> read_objectives(2, None, "minimize")
-    Objectives(names=('f0', 'f1'), directions=('minimize', 'minimize'), reference=None)
-    """
-    if objectives is None:
-        if reference is not None:
-            raise ValueError(f"reference is for several objectives, got {shown(reference)} and no objectives")
-        return None
-    if isinstance(objectives, Objectives):
-        return objectives
-    found = _named(objectives, direction)
-    if len(found) < 2:
-        raise ValueError(f"objectives must be {_WANTED}; leave it out for one, got {shown(objectives)}")
-    for name, one in found.items():
-        if name in taken:
-            raise ValueError(f"objectives: {name!r} is a column of the history; choose another name")
-        check_choice(f"objectives[{name!r}]", one, DIRECTIONS)
-    if len(found) > MOST_OBJECTIVES:
-        warnings.warn(
-            f"{len(found)} objectives: with more than {MOST_OBJECTIVES}, nearly no point dominates another "
-            "one, and fronts and hypervolumes say little; add some of them up, or make them constraints",
-            UserWarning,
-            stacklevel=4,
-        )
-    names, directions = tuple(found), tuple(found.values())
-    return Objectives(names, directions, None if reference is None else read_reference(reference, names))
-
-
-def _named(objectives: Any, direction: str) -> dict[str, Any]:
-    """Return names and directions."""
-    if isinstance(objectives, Mapping):
-        found = dict(objectives)
-    elif isinstance(objectives, (bool, np.bool_)):
-        raise TypeError(f"objectives must be {_WANTED}, got {shown(objectives)}")
-    else:
-        try:
-            names: list[Any] = [f"f{i}" for i in range(min(operator.index(objectives), _MOST_NAMES + 1))]
-        except TypeError:
-            names = check_list("objectives", objectives, _WANTED)
-        if len(names) > _MOST_NAMES:
-            raise ValueError(f"objectives must be at most {_MOST_NAMES}, got {shown(objectives)}")
-        if len(set(map(repr, names))) < len(names):
-            raise ValueError(f"objectives must have different names, got {shown(objectives)}")
-        found = {name: direction for name in names if isinstance(name, str)}
-        if len(found) < len(names):
-            raise TypeError(f"objectives must be {_WANTED}, got {shown(objectives)}")
-    for name in found:
-        if not isinstance(name, str) or not name:
-            raise TypeError(f"objectives must have names that are text, got {shown(name)}")
-    return found
-
-
-def read_reference(reference: Any, names: tuple[str, ...]) -> tuple[float, ...]:
-    """Return one number for each objective, from a sequence or a mapping, or raise.
-
-    >>> read_reference({"size": 9, "loss": 1}, ("loss", "size"))
-    (1.0, 9.0)
-    """
-    if isinstance(reference, Mapping):
-        if set(reference) != set(names):
-            raise ValueError(f"reference must have the keys {', '.join(names)}, got {shown(reference)}")
-        reference = [reference[name] for name in names]
-    return tuple(check_array("reference", reference, shape=(len(names),)).tolist())
+# So many evaluations that fail alike, before any gave a value, are a mistake in the objective.
+N_ALIKE = 10
+_NUMBER = re.compile(r"[-+]?\d[\w.]*(?:[-+]\d+)?")
 
 
 @dataclass(frozen=True)
@@ -289,3 +96,165 @@ def choose_seed(seed: int | None) -> int:
     if seed is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
     return seed
+
+
+class StopReason(Enum):
+    """Why a run stopped. Each member carries the template of its message.
+
+    >>> StopReason.BUDGET.stop(budget=300)
+    Stop(reason=<StopReason.BUDGET: 'budget'>, message='budget of 300 evaluations used')
+    """
+
+    BUDGET = "budget", "budget of {budget} evaluations used"
+    TIME_LIMIT = "time_limit", "time limit of {limit:g} s reached after {elapsed:.3g} s"
+    TARGET = "target", "target {target:g} reached with {value:g} {where}"
+    PATIENCE = "patience", "patience of {patience} evaluations used up: {best}"
+    SPACE_EXHAUSTED = "space_exhausted", "all {size} points of the space are known{remark}"
+    CONVERGED = "converged", "search converged: {why}"
+    CALLBACK = "callback", "stopped by {callback} after {n_evaluations} evaluations"
+    INTERRUPTED = "interrupted", "interrupted after {n_evaluations} evaluations"
+    FAILURES = (
+        "failures",
+        "none of {n_told} evaluations gave a value, and the last {n} failed for the same reason: {reason} "
+        '(on_error = "continue" ignores this)',
+    )
+    ERROR = "error", "{why}"
+
+    template: str
+
+    def __new__(cls, value: str, template: str) -> StopReason:
+        """Make a member whose value is its word alone."""
+        member = object.__new__(cls)
+        member._value_ = value
+        member.template = template
+        return member
+
+    def stop(self, **numbers: Any) -> Stop:
+        """Return the reason together with its message, filled with the numbers that fired."""
+        return Stop(self, self.template.format(**numbers))
+
+
+class Stop(NamedTuple):
+    """A stop that has happened: why, and the message that quotes its number."""
+
+    reason: StopReason
+    message: str
+
+
+# Reasons that end a session but not the search: a run that is loaded continues after these.
+PASSING = frozenset(
+    {
+        *(StopReason.TIME_LIMIT, StopReason.CALLBACK, StopReason.INTERRUPTED),
+        *(StopReason.FAILURES, StopReason.ERROR),
+    }
+)
+
+
+def are_alike(reasons: Iterable[str | None]) -> bool:
+    """Tell whether failures have one reason, apart from the numbers in it.
+
+    >>> are_alike(["no value at -0.25", "no value at 1e-07"]), are_alike(["too small", "too large"])
+    (True, False)
+    """
+    return len({None if reason is None else _NUMBER.sub("0", reason) for reason in reasons}) == 1
+
+
+def find_stop(run: Run, place: int | None, rank: Rank) -> Stop | None:
+    """Return why a run is over now that the evaluation at a place has this rank; None if it is not."""
+    target = run.settings.target
+    if target is not None and (stop := _success(run, target, place, rank)) is not None:
+        return stop
+    if not run.outstanding and run.new_points.is_exhausted:
+        return _exhaustion(run)
+    if run.n_told >= run.settings.budget:
+        return StopReason.BUDGET.stop(budget=run.settings.budget)
+    if is_out_of_patience(run):
+        return _impatience(run)
+    if run.search.converged is not None:
+        return StopReason.CONVERGED.stop(why=run.search.converged)
+    return None
+
+
+def failure_stop(run: Run, trial_id: int, reading: Reading) -> Stop | None:
+    """Return the stop at a failure if `on_error` says so, or if failures look like a mistake."""
+    if run.settings.on_error == "raise":
+        return StopReason.ERROR.stop(why=f"the evaluation of trial {trial_id} failed: {reading.reason}")
+    if run.settings.on_error == "penalize" and run.memory.n_failures == run.n_told >= N_ALIKE:
+        n = len(run.memory)
+        if are_alike(map(run.memory.reason, range(n - N_ALIKE, n))):
+            return StopReason.FAILURES.stop(n_told=run.n_told, n=N_ALIKE, reason=reading.reason)
+    return None
+
+
+def dead_end(run: Run) -> Stop:
+    """Return the stop of a run that finds no new point, though the space has some."""
+    why = f"no new point satisfied the constraints in {EXCLUDED_DRAWS + OTHER_DRAWS} draws"
+    why += f"; the smallest violation was {run.constraints.smallest_violation:.6g}"
+    return StopReason.ERROR.stop(why=why)
+
+
+def is_out_of_patience(run: Run) -> bool:
+    """Tell whether the best point was found `patience` evaluations ago, or before."""
+    patience = run.settings.patience
+    if patience is None or run.n_told < patience:
+        return False
+    best = run.best() if run.settings.objectives is None else run.memory.grown_at
+    return run.n_told - (0 if best is None else run.number(best)) >= patience
+
+
+def _success(run: Run, target: float, place: int | None, rank: Rank) -> Stop | None:
+    """Return the stop at the target: a value that is as good beyond doubt, or a hypervolume as large."""
+    sign = run.settings.sign
+    if run.settings.objectives is None:
+        if place is None or rank.violation > 0.0 or not rank.value + run.error_at(place) <= sign * target:
+            return None
+        return StopReason.TARGET.stop(target=target, value=sign * rank.value, where=_place(run.n_told))
+    if not _has_volume(run, target):
+        return None
+    where = _place(run.number(int(run.memory.front.max())))
+    message = f"target hypervolume {target:g} reached with {run.volume():g} {where}"
+    return Stop(StopReason.TARGET, message)
+
+
+def _impatience(run: Run) -> Stop:
+    best = run.best()
+    found = "none of them gave a value"
+    grown_at = run.memory.grown_at
+    if run.settings.objectives is not None and grown_at is not None:
+        n, place = len(run.memory.front), _place(run.number(grown_at))
+        volume = "" if run.memory.reference is None else f" of {run.volume():g}"
+        were = f"{points_text(n)} {'was' if n == 1 else 'were'} on the front"
+        found = f"the hypervolume{volume} has not grown since {were}, {place}"
+        found = found if n else f"nothing closer to feasible than {place}"
+    elif best is not None:
+        violation, value = run.rank(best)
+        kind = "better" if violation == 0.0 else "closer to feasible"
+        found = f"nothing {kind} than {run.settings.sign * value:g} {_place(run.number(best))}"
+    return StopReason.PATIENCE.stop(patience=run.settings.patience, best=found)
+
+
+def _exhaustion(run: Run) -> Stop:
+    n_excluded = len(run.memory.excluded)
+    remark = f", {n_excluded} of them excluded by constraints" if n_excluded else ""
+    if n_excluded and not len(run.memory):
+        remark = ": none satisfies the constraints"
+    return StopReason.SPACE_EXHAUSTED.stop(size=run.space.size, remark=remark)
+
+
+def _has_volume(run: Run, target: float) -> bool:
+    """Tell whether the front of several objectives has reached the hypervolume that is the target.
+
+    If repeats are averaged, it must do so when each mean is worse by its standard error.
+    """
+    memory = run.memory
+    if not run.volume() >= target:
+        return False
+    if run.repeats is None or memory.reference is None:
+        return True
+    errors = np.array([run.error_at(place) for place in memory.front.tolist()])
+    doubtful = memory.values_at(memory.front) + errors
+    return not np.isnan(doubtful).any() and hypervolume(doubtful, memory.reference) >= target
+
+
+def _place(number: int) -> str:
+    return f"at evaluation {number}" if number else "by a starting point"

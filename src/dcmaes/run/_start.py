@@ -15,7 +15,7 @@ import numpy as np
 
 from dcmaes._validation import FloatArray, check_list, check_path, shown, suggestion
 from dcmaes.run._history import STATUSES, History, Record, book_names, column_names
-from dcmaes.run._settings import Objectives
+from dcmaes.run._objectives import Objectives
 from dcmaes.run._trial import Outcome, Reading, failure, read
 from dcmaes.space import Sites, Space, Variable
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from dcmaes._validation import ArgumentError
 from dcmaes.run._constraints import Constraints
+from dcmaes.run._objectives import Objectives
 from dcmaes.run._run import Run
-from dcmaes.run._settings import Objectives, Settings
-from dcmaes.run._stopping import PASSING, Stop, StopReason
+from dcmaes.run._settings import PASSING, Settings, Stop, StopReason
 from dcmaes.run._trial import Outcome, Trial, failure, freeze
 from dcmaes.space import Space
 from dcmaes.store._reader import Reader

@@ -17,8 +17,7 @@ import numpy as np
 
 from dcmaes._validation import ArgumentError
 from dcmaes.run._run import Run
-from dcmaes.run._settings import LIMITS, Settings
-from dcmaes.run._stopping import StopReason
+from dcmaes.run._settings import LIMITS, Settings, StopReason
 from dcmaes.run._trial import Reading, Trial
 from dcmaes.space import Space
 from dcmaes.store._journal import Journal

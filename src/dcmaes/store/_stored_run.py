@@ -14,7 +14,7 @@ from dcmaes._validation import ArgumentError
 from dcmaes.run._history import History, statuses_of
 from dcmaes.run._result import Result, result_of
 from dcmaes.run._run import Run
-from dcmaes.run._stopping import StopReason
+from dcmaes.run._settings import StopReason
 from dcmaes.run._trial import Reading
 from dcmaes.space import Space
 from dcmaes.store._reader import Reader

@@ -29,7 +29,7 @@ from dcmaes.integrations.optuna._trials import (
     read_warm_start,
 )
 from dcmaes.optimizer import Optimizer
-from dcmaes.run._settings import Objectives, read_objectives
+from dcmaes.run._objectives import Objectives, read_objectives
 from dcmaes.strategies import Strategy, make_strategy
 from dcmaes.strategies._protocol import strategy_for
 
