@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dcmaes as dc
-from dcmaes.space._prior import read_prior
+from dcmaes.space._choices import read_prior
 from dcmaes.store._run_store import OtherRunError
 from dcmaes.strategies import strategy_names
 

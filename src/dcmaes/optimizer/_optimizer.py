@@ -16,7 +16,7 @@ import numpy as np
 from dcmaes._html import points_text
 from dcmaes._validation import check_callables, check_duration, check_integer, check_path, shown
 from dcmaes.optimizer._interrupts import interrupted_afterwards
-from dcmaes.optimizer._logging import RunLog
+from dcmaes.optimizer._progress import RunLog
 from dcmaes.run._constraints import Constraint, Constraints
 from dcmaes.run._history import BOOK, History, Record
 from dcmaes.run._objectives import read_objectives

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray, check_number, shown, suggestion
-from dcmaes.space._identity import identity_key, plain_key
+from dcmaes.space._choices import identity_key, plain_key
 
 _ENDS = ("low", "high")
 # A condition on more variables than this is a mistake.
