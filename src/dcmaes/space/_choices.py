@@ -1,4 +1,4 @@
-"""Choices: when two are the same (equal and of one type: 1, True, 1.0 and "1" are four), and their weights."""
+"""Choices: when two are the same (equal, and of one type: 1, True and "1" are three), and their weights."""
 
 from __future__ import annotations
 
