@@ -10,22 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mixed_space import MIXED, POINT
 
 from dcmaes import Binary, Categorical, Float, Integer, Ordinal, Space
 from dcmaes.space import CATEGORY, CONTINUOUS, LATTICE
-
-MIXED = Space(
-    {
-        "layers": Integer(1, 8),
-        "width": Integer(16, 4096, log=True),
-        "act": Categorical(["relu", "gelu", "tanh"]),
-        "norm": Binary(),
-        "batch": Ordinal([16, 32, 64, 128]),
-        "hour": Integer(0, 23, periodic=True),
-        "lr": Float(1e-5, 1e-1, log=True),
-    }
-)
-POINT = {"layers": 3, "width": 128, "act": "tanh", "norm": True, "batch": 64, "hour": 23, "lr": 1e-3}
 
 plain_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | st.text(max_size=5),

@@ -4,31 +4,13 @@ import re
 from pathlib import Path
 
 import pytest
+from specifications import GOOD, parse, with_line
 
 import dcmaes as dc
 from dcmaes.cli._errors import SpecError
 from dcmaes.cli._program import JsonKey, LastMatch, LastNumber
-from dcmaes.cli._spec import parse_spec, read_spec
+from dcmaes.cli._spec import read_spec
 from dcmaes.cli._toml import key_lines
-
-GOOD = """\
-command = ["prog", "--lr", "{lr}", "--layers={layers}", "{norm?--norm}"]
-budget = 200
-
-[space]
-lr     = { type = "float", low = 1e-5, high = 1e-1, log = true }
-layers = { type = "integer", low = 1, high = 8 }
-act    = { type = "categorical", choices = ["relu", "gelu"] }
-norm   = { type = "binary" }
-"""
-
-
-def parse(text, folder=Path()):
-    return parse_spec(text, folder / "tune.toml")
-
-
-def with_line(line):
-    return GOOD.replace("budget = 200\n", f"budget = 200\n{line}\n")
 
 
 def test_the_space_is_that_of_the_library():

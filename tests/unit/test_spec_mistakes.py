@@ -1,30 +1,10 @@
 """Mistakes in specification files: each message names the key, the line and what would be right."""
 
-from pathlib import Path
-
 import pytest
+from specifications import GOOD, parse, with_line
 
 from dcmaes.cli._errors import SpecError
-from dcmaes.cli._spec import parse_spec, read_spec
-
-GOOD = """\
-command = ["prog", "--lr", "{lr}", "--layers={layers}", "{norm?--norm}"]
-budget = 200
-
-[space]
-lr     = { type = "float", low = 1e-5, high = 1e-1, log = true }
-layers = { type = "integer", low = 1, high = 8 }
-act    = { type = "categorical", choices = ["relu", "gelu"] }
-norm   = { type = "binary" }
-"""
-
-
-def parse(text, folder=Path()):
-    return parse_spec(text, folder / "tune.toml")
-
-
-def with_line(line):
-    return GOOD.replace("budget = 200\n", f"budget = 200\n{line}\n")
+from dcmaes.cli._spec import read_spec
 
 
 @pytest.mark.parametrize(
