@@ -82,7 +82,7 @@ class Execution:
 
             return ExecutorEvaluator(self.executor, objective, n_slots, *common)
         if self.evaluation_timeout is None and (self.workers or 1) == 1:
-            return InlineEvaluator(objective, interrupts)
+            return InlineEvaluator(objective, 1, interrupts)
         from dcmaes.optimizer._workers import WorkersEvaluator
 
         return WorkersEvaluator(objective, self.workers or 1, *common)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray, check_number, shown, suggestion
 from dcmaes.space._choices import identity_key, plain_key
+
+if TYPE_CHECKING:
+    from dcmaes.space._variables import Variable
 
 _ENDS = ("low", "high")
 # A condition on more variables than this is a mistake.
@@ -249,25 +252,7 @@ def _by_level(tests: Sequence[Test]) -> list[list[Test]]:
     return [levels[number] for number in sorted(levels)]
 
 
-class Conditional(Protocol):
-    """What a variable must tell to be compiled."""
-
-    @property
-    def when(self) -> Mapping[str, Any] | None:
-        """The condition under which it is active."""
-
-    @property
-    def n_values(self) -> int | float:
-        """How many values it has."""
-
-    def encode(self, name: str, value: Any) -> float:
-        """Return the coded value, or raise."""
-
-    def states_between(self, low: float | None, high: float | None) -> list[tuple[float, float]]:
-        """Return the coded values of the numbers in a range, or raise."""
-
-
-def compile_conditions(names: Sequence[str], variables: Sequence[Conditional]) -> Conditions | None:
+def compile_conditions(names: Sequence[str], variables: Sequence[Variable]) -> Conditions | None:
     """Return what the conditions of variables mean for their sites, None if they have none; or raise.
 
     Parents that do not exist, values and ranges that they do not have, circles, and variables that can never
@@ -327,7 +312,7 @@ def _sorted(names: Sequence[str], parents: Sequence[Sequence[int]]) -> list[int]
     return sorted(depth, key=lambda site: (depth[site], site))
 
 
-def _intervals(child: str, name: str, when: When | None, parent: Conditional) -> Intervals:
+def _intervals(child: str, name: str, when: When | None, parent: Variable) -> Intervals:
     """Return the coded values of a parent for which a condition holds, as intervals in ascending order."""
     allowed = () if when is None else when.allowed(name)
     is_continuous = parent.n_values == np.inf
@@ -351,7 +336,7 @@ def _required(
     own: Mapping[int, Intervals],
     required: Mapping[int, Mapping[int, Intervals]],
     names: Sequence[str],
-    variables: Sequence[Conditional],
+    variables: Sequence[Variable],
 ) -> dict[int, Intervals]:
     """Return the states of all ancestors with which a site is active, or raise if they exclude each other."""
     found = dict(own)

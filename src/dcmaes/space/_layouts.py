@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +15,6 @@ from dcmaes.space._variables import Binary, Categorical, Ordinal, Variable
 
 # Up to so many values are listed to be looked up.
 _LONGEST_LIST = 2**12
-
-
-class Layout(Protocol):
-    """Turns points into coded points and back."""
-
-    def encode_many(self, points: Iterable[Any]) -> FloatArray:
-        """Return the coded points, shape (n, d), or raise naming the variable that is wrong."""
-
-    def decode_many(self, x: FloatArray) -> list[Any]:
-        """Return the points of coded points that have been checked."""
 
 
 class NamedLayout:
