@@ -6,7 +6,6 @@ import copy
 import os
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -398,33 +397,8 @@ class Optimizer:
             if kind is None:  # otherwise there is an error already, perhaps this one
                 raise
 
-    def _tell_measured(self, trial: Trial, reading: Reading) -> None:
-        """Tell what an evaluator found."""
-        with self._lock:
-            self._record({trial.id: reading})
-
-    def _keep(self, trial: Trial, reading: Reading) -> None:
-        """Write what an evaluator found to the store, if there is one, to be told later."""
-        with self._lock:
-            if self._store is not None:
-                self._store.journal.keep(trial.id, reading)
-
-    def _kept(self) -> dict[Trial, Reading]:
-        """Return what was kept in the store and never told."""
-        kept = {} if self._store is None else self._store.journal.reader.kept()
-        return {trial: kept[trial.id] for trial in self.pending if trial.id in kept}
-
-    def _note_loss(self, trial: Trial, reason: str, worker: str | None) -> None:
-        """Say that the evaluation of a trial was lost and is made again."""
-        with self._lock:
-            if self._store is not None:
-                self._store.journal.write_loss(trial.id, reason, worker)
-        message = f"the evaluation of trial {trial.id} was lost and is made again: {reason}"
-        self._log.lose(message)
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
-
     def _record(self, told: Mapping[int, Reading]) -> None:
-        """Write what was told to the store, then let it count."""
+        """Write what was told to the store, then let it count; with the lock held."""
         told_at = self._run.elapsed
         told = {trial_id: reading._replace(told_at=told_at) for trial_id, reading in told.items()}
         with self._changing():
