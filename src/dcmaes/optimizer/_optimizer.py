@@ -180,8 +180,7 @@ class Optimizer:
     @property
     def history(self) -> History:
         """All evaluations so far."""
-        run = self._run
-        return History(run.memory, run.space, run.settings.sign, run.settings.objectives)
+        return self._run.history
 
     def ask(self, n: int | None = None) -> list[Trial]:
         """Return new trials to evaluate.

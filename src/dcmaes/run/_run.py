@@ -15,6 +15,7 @@ import numpy as np
 from dcmaes._validation import FloatArray, IntArray, check_list, check_number, shown
 from dcmaes.pareto import hypervolume, knee
 from dcmaes.run._constraints import ConstraintError, Constraints
+from dcmaes.run._history import History
 from dcmaes.run._noise import Noise, Repeats
 from dcmaes.run._search import Found, NewPoints, Search
 from dcmaes.run._settings import (
@@ -89,6 +90,11 @@ class Run:
     def _make_new_points(self) -> NewPoints:
         skips_known = self.settings.duplicates == "cache"
         return NewPoints(self.space, self.search, self.memory, self.constraints, skips_known)
+
+    @property
+    def history(self) -> History:
+        """All evaluations so far, as users see them."""
+        return History(self.memory, self.space, self.settings.sign, self.settings.objectives)
 
     @property
     def elapsed(self) -> float:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcmaes._validation import ArgumentError
-from dcmaes.run._history import History, statuses_of
+from dcmaes.run._history import statuses_of
 from dcmaes.run._result import Result, result_of
 from dcmaes.run._run import Run
 from dcmaes.run._settings import StopReason
@@ -91,8 +91,7 @@ class StoredRun:
         self._run: Run = rebuild(reader, space, strategy)
         self._optimizer_time = reader.optimizer_time()
         self.space: Space = self._run.space
-        settings = self._run.settings
-        self.history = History(self._run.memory, self.space, settings.sign, settings.objectives)
+        self.history = self._run.history
         self.settings = _settings(reader, self.sittings[-1])
         self.pending = tuple(
             Pending(trial.id, trial.point, since)
