@@ -249,3 +249,15 @@ def readonly(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def suggestion(word: Any, options: Iterable[str]) -> str:
+    """Return a question that ends an error message, or nothing if no option is close.
+
+    >>> suggestion("lrr", ["lr", "layers"])
+    "; did you mean 'lr'?"
+    """
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, list(options), n=1) if isinstance(word, str) else []
+    return f"; did you mean {close[0]!r}?" if close else ""

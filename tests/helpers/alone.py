@@ -80,7 +80,7 @@ class Alone:
                 mean,
                 int(told.count[i]),
             )
-            memory.append(row, memory.codec.key(row), one)
+            memory.append(row, one)
         return self._keep(replace(state), memory)
 
     def convergence(self, state):
@@ -100,4 +100,4 @@ class Alone:
 def hand_out(memory, x):
     """Let points be out for evaluation."""
     for i, row in enumerate(memory.codec.rows(np.atleast_2d(x))):
-        memory.hand_out(-1 - i, row, memory.codec.key(row))
+        memory.hand_out(-1 - i, row)

@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command_line import run
 
-from dcmaes.cli import main
 from dcmaes.cli._errors import SpecError
 from dcmaes.cli._spec import parse_spec
 
@@ -35,14 +34,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("tune.toml").write_text(SPEC)
     return tmp_path
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
 
 
 def test_a_program_with_two_values():

@@ -19,8 +19,7 @@ from optuna.distributions import (  # noqa: E402
 from optuna.trial import TrialState, create_trial  # noqa: E402
 
 from dcmaes.integrations.optuna import DcmaesSampler  # noqa: E402
-from dcmaes.integrations.optuna._branches import Allowed, Branches  # noqa: E402
-from dcmaes.integrations.optuna._parameters import ParameterSpace, nearest  # noqa: E402
+from dcmaes.integrations.optuna._parameters import Allowed, Branches, ParameterSpace, nearest  # noqa: E402  # noqa: E402
 
 FOLDER = Path(__file__).parent
 KINDS = {

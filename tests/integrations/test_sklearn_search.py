@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import dcmaes as dc
 from dcmaes.integrations.sklearn import DiscreteSearchCV
-from dcmaes.integrations.sklearn._spaces import SearchSpace
+from dcmaes.integrations.sklearn._search import SearchSpace
 
 X, Y = load_iris(return_X_y=True)
 TREE = DecisionTreeClassifier(random_state=0)

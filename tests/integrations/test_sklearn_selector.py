@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from dcmaes.integrations.sklearn import FeatureSelector
-from dcmaes.integrations.sklearn._redundancy import pair_couplings
+from dcmaes.integrations.sklearn._selector import pair_couplings
 
 X, Y = load_wine(return_X_y=True)
 

@@ -126,7 +126,7 @@ def test_results_that_come_late_count_for_the_one_that_proposed_them():
     first = strategy.sample(state, 5, rng, memory)
     # Trial 4 of the model stays out while the others come back and the turn passes on.
     for i, row in enumerate(memory.codec.rows(first)):
-        memory.hand_out(i, row, memory.codec.key(row))
+        memory.hand_out(i, row)
     for i in range(4):
         memory.take_back(i)
     state = strategy.update(state, memory.tell(Evaluations(first[:4], np.arange(4.0), np.zeros(4))), memory)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dcmaes as dc
-from dcmaes.space._when import When
+from dcmaes.space._conditions import When
 
 
 def random_coded(space, seed, n=40):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dcmaes as dc
+from dcmaes.optimizer._loop import note_loss
 
 SPACE = dc.Space({"n": dc.Integer(0, 99), "act": dc.Categorical(["relu", "\x1b[31mgelu"])})
 
@@ -40,7 +41,7 @@ def test_a_maximum_is_in_the_users_sign_and_a_lost_evaluation_is_a_warning(caplo
     opt = dc.Optimizer(dc.Space.binary(3), budget=5, seed=0, direction="maximize", strategy="random")
     (trial,) = opt.ask(1)
     with pytest.warns(RuntimeWarning, match="was lost"):
-        opt._note_loss(trial, "the worker died", None)
+        note_loss(opt, trial, "the worker died", None)
     opt.tell(trial, dc.Outcome(2.5, 0.5))
     assert [record.getMessage() for record in caplog.records][1:] == [
         "the evaluation of trial 0 was lost and is made again: the worker died",

@@ -27,7 +27,7 @@ def planted(dimension, deviation, seed):
 def test_mean_and_deviation_by_hand():
     repeats = Repeats()
     for index, (key, value) in enumerate([(b"a", 1.0), (b"b", 5.0), (b"a", 3.0), (b"b", 5.0), (b"b", 8.0)]):
-        repeats.add(key, index, value, 0.0)
+        repeats.add(key, index, (value,), 0.0)
     assert repeats.mean(b"a") == (0.0, 2.0)
     assert repeats.mean(b"b") == (0.0, 6.0)
     # Squares around the means: 1 + 1 and 1 + 1 + 4, with 1 and 2 degrees of freedom.
@@ -40,7 +40,7 @@ def test_the_estimate_by_hand():
     """Means 0, 4, 8 over 2, 2, 1 evaluations, noise variance 2: prior mean 4, variance 32/3 - (1+1+2)/3."""
     repeats = Repeats()
     for index, (key, value) in enumerate([(b"a", 1.0), (b"a", -1.0), (b"b", 5.0), (b"b", 3.0), (b"c", 8.0)]):
-        repeats.add(key, index, value, 0.0)
+        repeats.add(key, index, (value,), 0.0)
     spread = 32 / 3 - 4 / 3
     estimate, deviation = repeats._estimate()
     assert estimate == pytest.approx([4 - 4 * spread / (spread + 1), 4, 4 + 4 * spread / (spread + 2)])
@@ -52,7 +52,7 @@ def test_infeasible_points_come_last_and_say_nothing_of_the_noise():
     for index, (key, value, violation) in enumerate(
         [(b"a", math.nan, 2.0), (b"a", math.nan, 1.0), (b"b", 3.0, 0.0), (b"b", 5.0, 0.0), (b"c", -9.0, 0.1)]
     ):
-        repeats.add(key, index, value, violation)
+        repeats.add(key, index, (value,), violation)
     assert repeats.best() == 2
     assert repeats.noise(b"b")[0] == pytest.approx(math.sqrt(2.0))
 

@@ -37,7 +37,7 @@ POINT = {"a": 3, "c": "y"}
 )
 def test_forms(space, x0, expected):
     starts = read_start(x0, space)
-    assert [(start.x.tolist(), start.reading and start.reading.value) for start in starts] == expected
+    assert [(x.tolist(), reading and reading.value) for x, reading in starts] == expected
 
 
 @pytest.mark.parametrize(

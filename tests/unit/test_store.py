@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dcmaes as dc
+from dcmaes.optimizer._loop import _Loop
 from dcmaes.store import _run_store
 from dcmaes.strategies import Cma, RandomSearch, strategy_names
 from dcmaes.testing import conformance_spaces
@@ -308,14 +309,11 @@ def test_results_of_a_round_that_was_not_finished_are_not_paid_twice(path):
     class Killed(BaseException):
         pass
 
-    def killed(self, trial, measurement):
-        raise Killed
-
     arguments = {"budget": 20, "seed": 2, "strategy": "cma", "batch_size": 5}
     whole = dc.minimize(objective, SPACE, **arguments)
     with pytest.MonkeyPatch.context() as patch:
         # Interrupted in the second round, and killed before what had come of it was told.
-        patch.setattr(dc.Optimizer, "_tell_measured", _until(dc.Optimizer._tell_measured, 5, Killed))
+        patch.setattr(_Loop, "_tell", _until(_Loop._tell, 5, Killed))
         with pytest.raises(Killed):
             dc.minimize(dying, SPACE, store=path, **arguments)
     assert len(dc.store.read(path).history) == 5

@@ -108,7 +108,7 @@ def test_arrays_have_numbered_columns(tmp_path):
     (tmp_path / "x.csv").write_text("value\tx1\tx0\n3\t0.25\t1\n\n4\t0.5\t2\n")
     frame = pd.DataFrame([[1, 0.25], [2, 0.5]])
     for x0 in (tmp_path / "x.csv", frame.assign(value=[3, 4])):
-        assert [(s.x.tolist(), s.reading.value) for s in read_start(x0, space)] == expected
+        assert [(x.tolist(), reading.value) for x, reading in read_start(x0, space)] == expected
 
 
 def test_values_are_in_the_sign_of_the_objective():

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dcmaes._validation import suggestion
 from dcmaes.space import Variable
 
 # Filled in for every evaluation beside the variables.
@@ -142,8 +143,6 @@ def _read_token(token: str, text: str) -> str | Placeholder:
 
 
 def _check_placeholder(placeholder: Placeholder, variables: Mapping[str, Variable]) -> None:
-    from dcmaes.space._layouts import suggestion
-
     name = placeholder.name
     if name in RESERVED:
         return

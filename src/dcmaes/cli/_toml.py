@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dcmaes._validation import suggestion
 from dcmaes.cli._errors import SpecError
-from dcmaes.space._layouts import suggestion
 
 Key = tuple[str | int, ...]
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 
 from dcmaes._validation import check_duration, check_integer, shown
 from dcmaes.optimizer._interrupts import Interrupts
@@ -74,7 +76,7 @@ class Execution:
         """Return what evaluates: here, in worker processes, or in the user's executor."""
         given = self.evaluation_timeout
         timeout = None if given is None else check_duration("evaluation_timeout", given)
-        common = (timeout, optimizer._note_loss, interrupts)
+        common = (timeout, partial(note_loss, optimizer), interrupts)
         if self.executor is not None:
             least = self.batch_size or optimizer._run.search.batch_size
             n_slots = self.workers or max(os.cpu_count() or 1, least)
@@ -82,7 +84,7 @@ class Execution:
 
             return ExecutorEvaluator(self.executor, objective, n_slots, *common)
         if self.evaluation_timeout is None and (self.workers or 1) == 1:
-            return InlineEvaluator(objective, interrupts)
+            return InlineEvaluator(objective, 1, interrupts)
         from dcmaes.optimizer._workers import WorkersEvaluator
 
         return WorkersEvaluator(objective, self.workers or 1, *common)
@@ -117,6 +119,16 @@ def optimize(optimizer: Optimizer, objective: Objective, execution: Execution) -
     if result.stop_reason is StopReason.FAILURES or (result.stop_reason is StopReason.ERROR and is_strict):
         raise _failure(run, result) from run.error
     return result
+
+
+def note_loss(optimizer: Optimizer, trial: Trial, reason: str, worker: str | None) -> None:
+    """Say that the evaluation of a trial was lost and is made again."""
+    with optimizer._lock:
+        if optimizer._store is not None:
+            optimizer._store.journal.write_loss(trial.id, reason, worker)
+    message = f"the evaluation of trial {trial.id} was lost and is made again: {reason}"
+    optimizer._log.lose(message)
+    warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
 def _failure(run: Run, result: Result) -> EvaluationError:
@@ -169,7 +181,8 @@ class _Loop:
         self._evaluator = evaluator
         self._batch_size = batch_size
         # What was out when an earlier sitting ended comes first, unless its result has come already.
-        self._round: dict[Trial, Reading] = optimizer._kept()
+        kept = {} if optimizer._store is None else optimizer._store.journal.reader.kept()
+        self._round = {trial: kept[trial.id] for trial in optimizer.pending if trial.id in kept}
         self._asked = deque(trial for trial in optimizer.pending if trial not in self._round)
 
     def run(self) -> None:
@@ -210,10 +223,16 @@ class _Loop:
     def _take(self, trial: Trial, reading: Reading) -> None:
         """Tell the result of a trial; in a round, keep it until all of the round can be told in order."""
         if self._batch_size is None:
-            self._optimizer._tell_measured(trial, reading)
-        else:
-            self._optimizer._keep(trial, reading)
-            self._round[trial] = reading
+            self._tell(trial, reading)
+            return
+        with self._optimizer._lock:
+            if self._optimizer._store is not None:
+                self._optimizer._store.journal.keep(trial.id, reading)
+        self._round[trial] = reading
+
+    def _tell(self, trial: Trial, reading: Reading) -> None:
+        with self._optimizer._lock:
+            self._optimizer._record({trial.id: reading})
 
     def _tell_round(self) -> None:
         """Tell what has come; if the round goes on in another sitting, nothing before its turn."""
@@ -222,4 +241,4 @@ class _Loop:
         for trial in sorted(self._round, key=lambda trial: trial.id):
             if is_to_go_on and optimizer.pending[0].id < trial.id:
                 return
-            optimizer._tell_measured(trial, self._round.pop(trial))
+            self._tell(trial, self._round.pop(trial))

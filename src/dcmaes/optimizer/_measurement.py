@@ -12,7 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from dcmaes.optimizer._interrupts import Interrupts
 from dcmaes.run._trial import Reading, Trial, failure, read, thaw
@@ -90,61 +90,85 @@ def failed(reason: str, worker: str | None = None, started_at: float = math.nan)
     return failure(reason)._replace(seconds=seconds, worker=worker, started_at=started_at)
 
 
-class Evaluator(Protocol):
+class Evaluator(ABC):
     """Something that evaluates trials.
-
-    An exception out of `collect` loses no result: what has come is returned by the next call.
-    """
-
-    @property
-    def n_running(self) -> int:
-        """How many trials were submitted and not collected yet."""
-
-    @property
-    def n_slots(self) -> int:
-        """How many trials can be evaluated at the same time."""
-
-    @property
-    def n_free(self) -> int:
-        """How many more of them."""
-
-    def submit(self, trial: Trial) -> None:
-        """Take on a trial, at once or when there is a free worker."""
-
-    def collect(self) -> list[tuple[Trial, Reading]]:
-        """Wait for evaluations and return their results."""
-
-    def cancel(self) -> None:
-        """Give up the evaluations that have not begun."""
-
-    def close(self, is_hasty: bool) -> None:
-        """Let go of the workers; in haste, without waiting for what they are doing."""
-
-
-class PoolEvaluator(ABC):
-    """Evaluate trials several at a time: what executors and worker processes have in common.
 
     Parameters
     ----------
     objective : callable
         What to call with each point.
     n_slots : int
-        How many trials to evaluate at the same time.
-    on_loss : callable
-        Told of evaluations that are begun again.
+        How many trials can be evaluated at the same time.
     interrupts : Interrupts
         What holds back Ctrl-C except while waiting.
+    """
+
+    def __init__(self, objective: Objective, n_slots: int, interrupts: Interrupts) -> None:
+        self.n_slots = n_slots
+        self._objective = objective
+        self._interrupts = interrupts
+        self._waiting: deque[Trial] = deque()
+
+    @property
+    def n_running(self) -> int:
+        """How many trials were submitted and not collected yet."""
+        return len(self._waiting)
+
+    @property
+    def n_free(self) -> int:
+        """How many more trials could be evaluated at the same time."""
+        return self.n_slots - self.n_running
+
+    def submit(self, trial: Trial) -> None:
+        """Take on a trial, at once or when there is a free worker."""
+        self._waiting.append(trial)
+
+    def cancel(self) -> None:
+        """Give up the evaluations that have not begun."""
+        self._waiting.clear()
+
+    @abstractmethod
+    def collect(self) -> list[tuple[Trial, Reading]]:
+        """Wait for evaluations and return their results.
+
+        An exception loses no result: what has come is returned by the next call.
+        """
+
+    @abstractmethod
+    def close(self, is_hasty: bool) -> None:
+        """Let go of the workers; in haste, without waiting for what they are doing."""
+
+
+class InlineEvaluator(Evaluator):
+    """Evaluate one trial after the other, each when it is collected."""
+
+    def collect(self) -> list[tuple[Trial, Reading]]:
+        """Evaluate the next trial."""
+        trial = self._waiting.popleft()
+        with self._interrupts.allowed():
+            return [(trial, measure(self._objective, argument_of(self._objective, trial)))]
+
+    def close(self, is_hasty: bool) -> None:
+        """There are no workers to let go of."""
+
+
+class PoolEvaluator(Evaluator):
+    """Evaluate trials several at a time: what executors and worker processes have in common.
+
+    Parameters
+    ----------
+    objective, n_slots, interrupts
+        See `Evaluator`.
+    on_loss : callable
+        Told of evaluations that are begun again.
     """
 
     def __init__(
         self, objective: Objective, n_slots: int, on_loss: LossListener, interrupts: Interrupts
     ) -> None:
-        self.n_slots = n_slots
-        self._objective = objective
+        super().__init__(objective, n_slots, interrupts)
         self._on_loss = on_loss
-        self._interrupts = interrupts
         self._n_losses: Counter[int] = Counter()
-        self._waiting: deque[Trial] = deque()
         self._finished: list[tuple[Trial, Reading]] = []
 
     @abstractmethod
@@ -164,14 +188,9 @@ class PoolEvaluator(ABC):
         """How many trials were submitted and not collected yet."""
         return self._n_begun() + len(self._waiting) + len(self._finished)
 
-    @property
-    def n_free(self) -> int:
-        """How many more trials could be evaluated at the same time."""
-        return self.n_slots - self.n_running
-
     def submit(self, trial: Trial) -> None:
         """Give a trial to a worker, now or when one is free."""
-        self._waiting.append(trial)
+        super().submit(trial)
         self._start()
 
     def collect(self) -> list[tuple[Trial, Reading]]:
@@ -183,49 +202,7 @@ class PoolEvaluator(ABC):
         finished, self._finished = self._finished, []
         return sorted(finished, key=lambda pair: pair[0].id)
 
-    def cancel(self) -> None:
-        """Give up the evaluations that have not begun."""
-        self._waiting.clear()
-
     def _begin_again(self, trial: Trial, reason: str, worker: str | None) -> None:
         """Put a trial whose evaluation was lost in front of those that wait."""
         self._waiting.appendleft(trial)
         self._on_loss(trial, reason, worker)
-
-
-class InlineEvaluator:
-    """Evaluate one trial after the other, each when it is collected."""
-
-    n_slots = 1
-
-    def __init__(self, objective: Objective, interrupts: Interrupts) -> None:
-        self._objective = objective
-        self._interrupts = interrupts
-        self._trials: deque[Trial] = deque()
-
-    @property
-    def n_running(self) -> int:
-        """How many trials were submitted and not collected yet."""
-        return len(self._trials)
-
-    @property
-    def n_free(self) -> int:
-        """One at a time is evaluated."""
-        return 1 - len(self._trials)
-
-    def submit(self, trial: Trial) -> None:
-        """Put a trial in the queue."""
-        self._trials.append(trial)
-
-    def collect(self) -> list[tuple[Trial, Reading]]:
-        """Evaluate the next trial."""
-        trial = self._trials.popleft()
-        with self._interrupts.allowed():
-            return [(trial, measure(self._objective, argument_of(self._objective, trial)))]
-
-    def cancel(self) -> None:
-        """Empty the queue."""
-        self._trials.clear()
-
-    def close(self, is_hasty: bool) -> None:
-        """There are no workers to let go of."""

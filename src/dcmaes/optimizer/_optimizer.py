@@ -6,7 +6,6 @@ import copy
 import os
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 from dcmaes._html import points_text
 from dcmaes._validation import check_callables, check_duration, check_integer, check_path, shown
 from dcmaes.optimizer._interrupts import interrupted_afterwards
-from dcmaes.optimizer._logging import RunLog
+from dcmaes.optimizer._progress import RunLog
 from dcmaes.run._constraints import Constraint, Constraints
 from dcmaes.run._history import BOOK, History, Record
 from dcmaes.run._objectives import read_objectives
@@ -166,7 +165,7 @@ class Optimizer:
     def pending(self) -> tuple[Trial, ...]:
         """Trials that were handed out and not told yet, oldest first."""
         with self._lock:
-            return tuple(out.trial for out in self._run.outstanding.values())
+            return tuple(self._run.outstanding.values())
 
     @property
     def best(self) -> Record | None:
@@ -181,8 +180,7 @@ class Optimizer:
     @property
     def history(self) -> History:
         """All evaluations so far."""
-        run = self._run
-        return History(run.memory, run.space, run.settings.sign, run.settings.objectives)
+        return self._run.history
 
     def ask(self, n: int | None = None) -> list[Trial]:
         """Return new trials to evaluate.
@@ -206,7 +204,7 @@ class Optimizer:
             with self._changing():
                 trials = self._run.ask(n)
                 if self._store is not None:
-                    self._write_ask(n, trials)
+                    self._store.write_ask(self._run, n, trials, self._own_time)
             return trials
 
     def tell(self, trials: Trial | Sequence[Trial], values: Any, *, seconds: Any = None) -> None:
@@ -258,11 +256,11 @@ class Optimizer:
         """
         with self._lock:
             self._check_whole()
-            candidate = self._run.check_point(point)
+            found = self._run.check_point(point)
             with self._changing():
-                trial = self._run.attach(candidate)
+                trial = self._run.attach(*found)
                 if self._store is not None:
-                    self._write_ask(None, [trial], is_repeatable=False)
+                    self._store.write_ask(self._run, None, [trial], self._own_time, is_repeatable=False)
             return trial
 
     def fork(self, seed: int | None = None, *, budget: int | None = None) -> Optimizer:
@@ -398,57 +396,21 @@ class Optimizer:
             if kind is None:  # otherwise there is an error already, perhaps this one
                 raise
 
-    def _tell_measured(self, trial: Trial, reading: Reading) -> None:
-        """Tell what an evaluator found."""
-        with self._lock:
-            self._record({trial.id: reading})
-
-    def _keep(self, trial: Trial, reading: Reading) -> None:
-        """Write what an evaluator found to the store, if there is one, to be told later."""
-        with self._lock:
-            if self._store is not None:
-                self._store.keep(trial.id, reading)
-
-    def _kept(self) -> dict[Trial, Reading]:
-        """Return what was kept in the store and never told."""
-        kept = {} if self._store is None else self._store.kept()
-        return {trial: kept[trial.id] for trial in self.pending if trial.id in kept}
-
-    def _note_loss(self, trial: Trial, reason: str, worker: str | None) -> None:
-        """Say that the evaluation of a trial was lost and is made again."""
-        with self._lock:
-            if self._store is not None:
-                self._store.write_loss(trial, reason, worker)
-        message = f"the evaluation of trial {trial.id} was lost and is made again: {reason}"
-        self._log.lose(message)
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
-
     def _record(self, told: Mapping[int, Reading]) -> None:
-        """Write what was told to the store, then let it count."""
+        """Write what was told to the store, then let it count; with the lock held."""
         told_at = self._run.elapsed
+        told = {trial_id: reading._replace(told_at=told_at) for trial_id, reading in told.items()}
         with self._changing():
             if self._store is not None:
-                self._write_tell(told, told_at)
+                try:
+                    self._store.journal.write_tell(told)
+                except StoreError:
+                    self._is_broken = False  # nothing has changed
+                    raise
             for trial_id, reading in told.items():
-                self._run.record(trial_id, reading, told_at)
+                self._run.record(trial_id, reading)
         self._log.tell(self._run, len(told))
         self._call_callbacks()
-
-    def _write_tell(self, told: Mapping[int, Reading], told_at: float) -> None:
-        """Write what was told; if that cannot be, nothing has changed."""
-        try:
-            self._store.write_tell(told, told_at)  # type: ignore[union-attr]
-        except StoreError:
-            self._is_broken = False
-            raise
-
-    def _write_ask(self, n: int | None, trials: list[Trial], is_repeatable: bool = True) -> None:
-        """Write what was asked for; a run that cannot is ahead of its store and must not go on."""
-        try:
-            self._store.write_ask(self._run, n, trials, self._own_time, is_repeatable)  # type: ignore[union-attr]
-        except StoreError as error:
-            self._run.halt(StopReason.ERROR.stop(why=str(error)), error)
-            raise
 
     @contextmanager
     def _changing(self) -> Iterator[None]:

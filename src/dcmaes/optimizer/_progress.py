@@ -1,22 +1,30 @@
-"""How far an optimizer is."""
+"""What is said of a run while it goes on: how far it is, and what goes to the standard `logging` module."""
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dcmaes._threads import single_thread
-from dcmaes.optimizer._measurement import Evaluator
-from dcmaes.optimizer._optimizer import Optimizer
-from dcmaes.progress import Standing, estimate_left, open_display
+from dcmaes.progress import Standing, describe_point, estimate_left, open_display, printable
+from dcmaes.run._run import Run
+
+if TYPE_CHECKING:
+    from dcmaes.optimizer._measurement import Evaluator
+    from dcmaes.optimizer._optimizer import Optimizer
 
 # A step size is worth a twentieth of the time at most: some strategies have to compute much for it.
 _SHARE = 20.0
+LOGGER = logging.getLogger("dcmaes")
+LOGGER.addHandler(logging.NullHandler())
 
 
 class Observer:
@@ -125,3 +133,58 @@ def show_progress(optimizer: Optimizer, progress: bool | None) -> Iterator[Obser
         yield observer
     finally:
         display.close(optimizer.result().message)
+
+
+class RunLog:
+    """The log of one run: its start and its stop, improvements (INFO) and failures (WARNING)."""
+
+    def __init__(self) -> None:
+        self._has_begun = False
+        self._has_ended = False
+
+    def begin(self, run: Run) -> None:
+        """Say what is searched, the first time that something is asked for."""
+        if not self._has_begun:
+            self._has_begun = True
+            settings, space = run.settings, run.space
+            LOGGER.info(
+                "%s %d variables with %s: budget %d, seed %d, %d evaluations told",
+                *(settings.direction, space.dimension, run.strategy.name),
+                *(settings.budget, settings.seed, run.n_told),
+            )
+
+    def tell(self, run: Run, n: int) -> None:
+        """Say what came of the last `n` evaluations."""
+        first = len(run.memory) - n
+        for index in range(first, first + n):
+            if (reason := run.memory.reason(index)) is not None:
+                LOGGER.warning("evaluation %d failed: %s", run.number(index), printable(reason))
+        if run.settings.objectives is not None:
+            self._tell_front(run, first)
+        elif LOGGER.isEnabledFor(logging.INFO) and (best := run.best()) is not None and best >= first:
+            violation, value = run.rank(best)
+            remark = f", infeasible by {violation:.6g}" if violation > 0.0 else ""
+            point = describe_point(run.space.decode(run.memory.x(best)))
+            found = f"{run.settings.sign * value:.10g}{remark}"
+            LOGGER.info("evaluation %d is the best so far: %s at %s", run.number(best), found, point)
+
+    def _tell_front(self, run: Run, first: int) -> None:
+        """Say which of the evaluations from `first` on are on the front of several objectives."""
+        objectives, front = run.settings.objectives, run.memory.front
+        if objectives is None or not LOGGER.isEnabledFor(logging.INFO):
+            return
+        for place in front[front >= first].tolist():
+            (values,) = objectives.signs * run.memory.values_at(np.array([place]))
+            point = describe_point(run.space.decode(run.memory.x(place)))
+            found = objectives.describe(values)
+            LOGGER.info("evaluation %d is on the front: %s at %s", run.number(place), found, point)
+
+    def lose(self, message: str) -> None:
+        """Say that an evaluation was lost and is made again."""
+        LOGGER.warning("%s", message)
+
+    def end(self, run: Run) -> None:
+        """Say why the run is over, once it is; a stored run that is only looked at says nothing."""
+        if run.stop is not None and self._has_begun and not self._has_ended:
+            self._has_ended = True
+            LOGGER.info("stopped after %d evaluations: %s", run.n_told, run.stop.message)

@@ -1,7 +1,6 @@
 """How far a run is, in a line, in a terminal or in a notebook."""
 
 from dcmaes.progress._display import (
-    Display,
     Standing,
     describe,
     describe_duration,
@@ -12,7 +11,6 @@ from dcmaes.progress._display import (
 )
 
 __all__ = [
-    "Display",
     "Standing",
     "describe",
     "describe_duration",

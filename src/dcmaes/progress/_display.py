@@ -233,16 +233,6 @@ def _describe_value(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-class Display(Protocol):
-    """Something that shows how far a run is."""
-
-    def update(self, n_told: int) -> None:
-        """Take note that an evaluation was told."""
-
-    def close(self, message: str) -> None:
-        """Show how it ended; nothing is shown any more afterwards."""
-
-
 class Surface(Protocol):
     """A place that can be drawn over and over again."""
 
@@ -255,7 +245,7 @@ class Surface(Protocol):
 
 def open_display(
     observe: Observe, budget: int, progress: bool | None, stream: TextIO | None = None
-) -> Display | None:
+) -> LineDisplay | LiveDisplay | None:
     """Return what shows a run, or None where nothing should.
 
     Parameters
@@ -299,7 +289,7 @@ class LineDisplay:
         self._n_tenths = 0
 
     def update(self, n_told: int) -> None:
-        """Write a line if it is time for one."""
+        """Take note that an evaluation was told: write a line if it is time for one."""
         n_tenths = n_told * _N_LINES // self._budget
         now = time.monotonic()
         if n_tenths > self._n_tenths or now - self._last >= _LINE_SECONDS:
@@ -329,7 +319,7 @@ class LiveDisplay:
         self._thread.start()
 
     def update(self, n_told: int) -> None:
-        """Do nothing: the thread looks for itself."""
+        """Take no note that an evaluation was told: the thread looks for itself."""
 
     def close(self, message: str) -> None:
         """Draw a last time, and write the message."""

@@ -32,23 +32,27 @@ class Constraints:
         The variables.
     is_strict : bool
         Whether a constraint that fails raises; otherwise the point counts as excluded, with one warning.
+
+    Attributes
+    ----------
+    functions : tuple of callables
+        One for each constraint.
+    smallest_violation : float
+        The smallest one that was seen; infinite if there was none.
     """
 
     def __init__(
         self, constraints: Constraint | Iterable[Constraint] | None, space: Space, is_strict: bool
     ) -> None:
-        self._constraints = _as_tuple(constraints, space)
+        self.functions = _as_tuple(constraints, space)
         self._is_strict = is_strict
         self._has_warned = False
         self.smallest_violation = math.inf
 
-    def __len__(self) -> int:
-        return len(self._constraints)
-
     def violation(self, point: Any) -> float:
         """Return the total violation of a point: the sum of the positive values, infinite if one failed."""
         total = 0.0
-        for constraint in self._constraints:
+        for constraint in self.functions:
             total += max(self._evaluate(constraint, point), 0.0)
         if total > 0.0:
             self.smallest_violation = min(self.smallest_violation, total)

@@ -72,7 +72,7 @@ class Front(Sequence[Record]):
 
     @property
     def _is_averaged(self) -> bool:
-        return self._history._memory.is_averaged
+        return self._history._memory.several.is_averaged
 
     def __repr__(self) -> str:
         return f"<Front of {points_text(len(self))}: {', '.join(self.names)}>"

@@ -172,7 +172,7 @@ class History(Sequence[Record]):
     def values(self) -> FloatArray:
         """The values, shape (n,), or (n, m) with m objectives; NaN where there is none."""
         if self._objectives is not None:
-            return readonly(self._objectives.signs * self._memory.told_values_at(np.arange(self._n)))
+            return readonly(self._objectives.signs * self._memory.several.told_at(np.arange(self._n)))
         return readonly(self._sign * self._memory.column("value", self._n))
 
     @property
@@ -263,7 +263,7 @@ class History(Sequence[Record]):
         If repeats are averaged, the last one of each point whose mean violation is 0, in the order in which
         the points were first evaluated.
         """
-        if not self._memory.is_averaged:
+        if not self._memory.several.is_averaged:
             return np.flatnonzero(self.statuses == "ok")
         previous = self._memory.column("previous", self._n)
         first = np.arange(self._n)
@@ -282,7 +282,7 @@ class History(Sequence[Record]):
         if self._objectives is None:
             return self.values[places, None]
         means: FloatArray = self._objectives.signs * self._memory.values_at(places)
-        return means + 0.0 if self._memory.is_averaged else means  # no negative zero of a mean
+        return means + 0.0 if self._memory.several.is_averaged else means  # no negative zero of a mean
 
     def _feasible(self, n_most: int, objective: int = 0) -> tuple[FloatArray, FloatArray]:
         """Return coded points, shape (k, d), and values to be minimized, (k,), of the last feasible ones."""
@@ -290,14 +290,14 @@ class History(Sequence[Record]):
         is_feasible = self.statuses[first:] == "ok"
         x = self._memory.points(first, self._n)[is_feasible]
         if self._objectives is not None:
-            return x, self._memory.told_values_at(np.arange(first, self._n))[is_feasible, objective]
+            return x, self._memory.several.told_at(np.arange(first, self._n))[is_feasible, objective]
         return x, self._memory.column("value", self._n)[first:][is_feasible]
 
     def _record(self, index: int, point: Any) -> Record:
         entry = self._memory.evaluation(index)
         value: Any = self._sign * entry.value
         if self._objectives is not None:
-            (told,) = self._memory.told_values_at(np.array([index]))
+            (told,) = self._memory.several.told_at(np.array([index]))
             value = tuple((self._objectives.signs * told).tolist())
         return Record(
             id=entry.id,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dcmaes._validation import FloatArray, check_array, check_choice, check_list, shown
-from dcmaes.run._trial import Outcome, Reading, describe, failure, read_number
+from dcmaes.run._trial import Reading, read, read_number
 
 # Up to so many objectives the search is known to work well.
 MOST_OBJECTIVES = 4
@@ -61,20 +61,7 @@ class Objectives:
 
     def read(self, told: Any) -> Reading:
         """Return what was told as a reading: never raises, anything but m finite numbers is a failure."""
-        if type(told) is Reading:
-            return told
-        if isinstance(told, BaseException):
-            return failure(describe(told), told)
-        if not isinstance(told, Outcome):
-            values, reason = self._read_values(told)
-            return failure(reason) if reason else Reading(math.nan, 0.0, values=values)
-        violation, reason = read_number(told.violation)
-        if reason:
-            return failure(f"violation is {reason}")
-        violation = max(violation, 0.0) + 0.0
-        values, reason = self._read_values(told.value)
-        # Where a point is infeasible it may have no values.
-        return failure(reason) if reason and violation == 0.0 else Reading(math.nan, violation, values=values)
+        return read(told, self._read_values)
 
     def _read_values(self, told: Any) -> tuple[tuple[float, ...], str]:
         """Return m finite numbers and no reason, or as many NaN and why there are none."""

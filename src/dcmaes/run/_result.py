@@ -290,8 +290,7 @@ class Result:
 def result_of(run: Run, optimizer_time: float) -> Result:
     """Return what is known of a run so far."""
     reason = run.stop.reason if run.is_over() and run.stop is not None else None
-    history = History(run.memory, run.space, run.settings.sign, run.settings.objectives)
-    best = run.best()
+    history, best = run.history, run.best()
     violation, value = run.rank(best)
     fun: Any = run.settings.sign * value
     if run.settings.objectives is not None:

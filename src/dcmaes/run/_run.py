@@ -12,15 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from dcmaes._html import points_text
-from dcmaes._validation import IntArray, check_list, check_number, shown
+from dcmaes._validation import FloatArray, IntArray, check_list, check_number, shown
 from dcmaes.pareto import hypervolume, knee
 from dcmaes.run._constraints import ConstraintError, Constraints
-from dcmaes.run._noise import Noise, Repeats, SeveralRepeats
-from dcmaes.run._search import EXCLUDED_DRAWS, OTHER_DRAWS, Candidate, NewPoints, Search
-from dcmaes.run._settings import N_ALIKE, PASSING, Settings, Stop, StopReason, are_alike
+from dcmaes.run._history import History
+from dcmaes.run._noise import Noise, Repeats
+from dcmaes.run._search import Found, NewPoints, Search
+from dcmaes.run._settings import (
+    PASSING,
+    Settings,
+    Stop,
+    StopReason,
+    dead_end,
+    failure_stop,
+    find_stop,
+    is_out_of_patience,
+)
 from dcmaes.run._start import default_start, read_start
-from dcmaes.run._trial import Outstanding, Reading, Trial, freeze
+from dcmaes.run._trial import Reading, Trial, freeze
 from dcmaes.space import Space
 from dcmaes.strategies import Evaluations, Memory, Rank, Strategy
 from dcmaes.strategies._evaluations import Evaluation
@@ -35,9 +44,9 @@ class Run:
     ----------
     memory : Memory
         All evaluations, and what is known of points.
-    repeats : Repeats, SeveralRepeats or None
-        The means over repeated evaluations, if they are to be averaged, of one objective or several.
-    outstanding : dict of int to Outstanding
+    repeats : Repeats or None
+        The means over repeated evaluations, if they are to be averaged.
+    outstanding : dict of int to Trial
         Trials out for evaluation by their id, in the order in which they were asked for.
     stop : Stop or None
         Why the run is over; trials still out are recorded also afterwards.
@@ -55,15 +64,13 @@ class Run:
         self.strategy = strategy
         self.constraints = constraints
         several, is_averaged = settings.objectives, settings.duplicates == "reevaluate"
-        self.repeats: Repeats | SeveralRepeats | None = None
         if several is None:
             self.memory = Memory(space.sites)
-            self.repeats = Repeats() if is_averaged else None
         else:
             self.memory = Memory(space.sites, len(several), several.limit, is_averaged=is_averaged)
-            self.repeats = SeveralRepeats(len(several)) if is_averaged else None
-        self.outstanding: dict[int, Outstanding] = {}
-        self.queue: deque[Candidate] = deque()
+        self.repeats = Repeats(self.memory.n_objectives) if is_averaged else None
+        self.outstanding: dict[int, Trial] = {}
+        self.queue: deque[Found] = deque()
         self.next_id = 0
         self.n_told = 0
         self.n_again = 0
@@ -85,6 +92,11 @@ class Run:
         return NewPoints(self.space, self.search, self.memory, self.constraints, skips_known)
 
     @property
+    def history(self) -> History:
+        """All evaluations so far, as users see them."""
+        return History(self.memory, self.space, self.settings.sign, self.settings.objectives)
+
+    @property
     def elapsed(self) -> float:
         """Seconds since the run began, including earlier sessions."""
         return self.time_before + self._sitting()
@@ -104,7 +116,7 @@ class Run:
             return []
         self.search.flush()
         again = self._ask_again(self.room if n is None else min(n, self.room))
-        n_out = sum(not out.is_again for out in self.outstanding.values())
+        n_out = sum(not trial.is_again for trial in self.outstanding.values())
         n_wanted = max(1, self.search.batch_size - n_out) if n is None else n - len(again)
         n_wanted = min(n_wanted, self.room)
         trials = again + self._ask_queued(n_wanted)
@@ -112,22 +124,27 @@ class Run:
         if n_missing > 0:
             try:
                 found = self.new_points.find(n_missing, 1 if n is None else n_missing, self._is_late)
-                trials += [self.attach(candidate) for candidate in found]
+                trials += [self.attach(*one) for one in found]
             except ConstraintError as error:
                 self.halt(StopReason.ERROR.stop(why=str(error)), error)
         if self.search.converged is not None or not self.outstanding:
-            self._give_up()
+            self._check_stop(None, self.rank(None))
+            if not self.is_over():
+                self.stop = dead_end(self)
         return trials
 
-    def check_point(self, point: Any) -> Candidate:
+    def check_point(self, point: Any) -> Found:
         """Return a point of the user as what can be attached, or raise before anything has changed."""
-        x = self.space.encode(point)
-        (row,) = self.memory.codec.rows(x[np.newaxis])
-        candidate = Candidate(row, self.memory.codec.key(row), self.space.decode(x))
-        violation = self.constraints.violation(candidate.point)
+        found = self._coded(self.space.encode(point))
+        violation = self.constraints.violation(found[1])
         if violation > 0.0:
             raise ValueError(f"the point {shown(point)} violates the constraints by {violation:.6g}")
-        return candidate
+        return found
+
+    def _coded(self, x: FloatArray) -> Found:
+        """Return a coded point as what can be attached."""
+        (row,) = self.memory.codec.rows(x[np.newaxis])
+        return row, self.space.decode(x)
 
     def copy(self, seed: int) -> Run:
         """Return a run that is where this one is, and goes on by itself with new random numbers."""
@@ -157,50 +174,38 @@ class Run:
             ]
         return dict(zip(ids, readings, strict=True))
 
-    def record(self, trial_id: int, reading: Reading, told_at: float) -> None:
+    def record(self, trial_id: int, reading: Reading) -> None:
         """Record the result of one trial: the only place where evaluations enter a run."""
-        out = self.take_back(trial_id)
-        if out.is_again:
+        trial = self.take_back(trial_id)
+        if trial.is_again:
             self.search.flush()  # what was told before is learned from as it was then
-        evaluation = self.evaluation(trial_id, out.key, reading, out.restart, told_at, out.is_again)
-        place = self.remember(out.row, out.key, evaluation, reading)
+        place, mean, n_averaged = self.remember(trial, reading)
         self.n_told += 1
         if not math.isnan(reading.seconds):
             self.objective_time += reading.seconds
-        if not out.is_again:
-            self.search.tell(out.row, evaluation.mean, place, n_averaged=evaluation.n_averaged)
-        if reading.violation == math.inf:
-            self._check_failure(trial_id, reading)
-        self._check_stop(evaluation.mean, self._margin(out.key))
+        if not trial.is_again:
+            self.search.tell(trial.row, mean, place, n_averaged=n_averaged)
+        if reading.violation == math.inf and (stop := failure_stop(self, trial_id, reading)) is not None:
+            self.halt(stop, reading.error, reading.traceback)
+        self._check_stop(place, mean)
 
-    def evaluation(
-        self,
-        trial_id: int,
-        key: bytes,
-        reading: Reading,
-        restart: int = 0,
-        told_at: float = 0.0,
-        is_again: bool = False,
-        is_given: bool = False,
-    ) -> Evaluation:
-        """Return what the memory is to keep of a reading; from now on it counts for the mean of its point."""
+    def remember(self, trial: Trial, reading: Reading, is_given: bool = False) -> tuple[int, Rank, int]:
+        """Add what was told of a trial to the memory.
+
+        Return its place there, the mean of its point and of how many evaluations that is.
+        """
         value, violation = self.settings.sign * reading.value, reading.violation
+        values, means = self._signed(reading), None
         mean, count = Rank(violation, value), 1
-        if isinstance(self.repeats, SeveralRepeats):
-            if (values := self._signed(reading)) is not None:
-                self.repeats.add(key, len(self.memory), values, violation)
-        elif self.repeats is not None and violation < math.inf:
-            self.repeats.add(key, len(self.memory), value, violation)
         if self.repeats is not None:
-            mean, count = self.repeats.mean(key), self.repeats.count(key)
-        return Evaluation(
-            trial_id, value, violation, restart, reading.seconds, told_at, is_given, is_again, mean, count
-        )
-
-    def remember(self, row: bytes, key: bytes, evaluation: Evaluation, reading: Reading) -> int:
-        """Add an evaluation to the memory, and return its place there."""
-        means = self.repeats.means(key) if isinstance(self.repeats, SeveralRepeats) else None
-        return self.memory.append(row, key, evaluation, reading.reason, self._signed(reading), means)
+            key = self.memory.codec.key(trial.row)
+            counting = (value,) if self.settings.objectives is None and violation < math.inf else values
+            if counting is not None:
+                self.repeats.add(key, len(self.memory), counting, violation)
+            mean, means, count = self.repeats.mean(key), self.repeats.means(key), self.repeats.count(key)
+        told = (value, violation, trial.restart, reading.seconds, reading.told_at)
+        evaluation = Evaluation(trial.id, *told, is_given, trial.is_again, mean, count)
+        return self.memory.append(trial.row, evaluation, reading.reason, values, means), mean, count
 
     def _signed(self, reading: Reading) -> tuple[float, ...] | None:
         """Return the values of several objectives, to be minimized; None for a failure, or for one."""
@@ -209,12 +214,12 @@ class Run:
             return None
         return tuple((several.signs * values).tolist())
 
-    def hand_out(self, out: Outstanding) -> None:
+    def hand_out(self, trial: Trial) -> None:
         """Remember that a trial is pending."""
-        self.outstanding[out.trial.id] = out
-        self.memory.hand_out(out.trial.id, out.row, out.key)
+        self.outstanding[trial.id] = trial
+        self.memory.hand_out(trial.id, trial.row)
 
-    def take_back(self, trial_id: int) -> Outstanding:
+    def take_back(self, trial_id: int) -> Trial:
         """Remove a trial from the pending ones, and return it."""
         self.memory.take_back(trial_id)
         return self.outstanding.pop(trial_id)
@@ -240,7 +245,7 @@ class Run:
             reason in PASSING
             or (reason is StopReason.BUDGET and self.n_told < self.settings.budget)
             or (reason is StopReason.TARGET and target != self.settings.target)
-            or (reason is StopReason.PATIENCE and not self._is_out_of_patience())
+            or (reason is StopReason.PATIENCE and not is_out_of_patience(self))
         )
         if is_past:
             self.stop = None
@@ -291,27 +296,25 @@ class Run:
         all_starts = [*self.starts, *default_start(self.space, self.starts)]
         values, violations, places = [], [], []
         for x, reading in all_starts:
-            (row,) = self.memory.codec.rows(x[np.newaxis])
-            candidate = Candidate(row, self.memory.codec.key(row), self.space.decode(x))
-            violation = self.constraints.violation(candidate.point)
+            row, point = self._coded(x)
+            violation = self.constraints.violation(point)
             known, place = math.nan, -1
             if reading is not None:
                 known, violation = self.settings.sign * reading.value, violation + reading.violation
-                told = reading._replace(violation=violation)
-                evaluation = self.evaluation(self.next_id, candidate.key, told, is_given=True)
-                place = self.remember(row, candidate.key, evaluation, told)
+                told = reading._replace(violation=violation, told_at=0.0)
+                place, *_ = self.remember(Trial(self.next_id, point, row), told, is_given=True)
                 self.next_id += 1
             elif violation > 0.0:
-                self.memory.exclude(candidate.key, violation)
+                self.memory.exclude(row, violation)
                 self.memory.add_excluded(row, violation)
             else:
-                self.queue.append(candidate)
+                self.queue.append((row, point))
             values.append(known)
             violations.append(violation)
             places.append(place)
         # The default is a part of the space, not of what is stored of `x0`.
         self.start_violations = violations[: len(self.starts)]
-        x = np.array([start.x for start in all_starts]).reshape(-1, self.space.dimension)
+        x = np.array([start for start, _ in all_starts]).reshape(-1, self.space.dimension)
         value, total = np.array(values, dtype=np.float64), np.array(violations, dtype=np.float64)
         return Evaluations(x, value, total, row=np.array(places, dtype=np.int64))
 
@@ -319,10 +322,10 @@ class Run:
         """Hand out up to `n` starting points."""
         trials: list[Trial] = []
         while self.queue and len(trials) < n:
-            candidate = self.queue.popleft()
-            is_known = self.memory.find_key(candidate.key) is not None or self.memory.is_out(candidate.key)
+            row, point = self.queue.popleft()
+            is_known = self.memory.find_row(row) is not None or self.memory.is_out(row)
             if not (is_known and self.settings.duplicates == "cache"):
-                trials.append(self.attach(candidate))
+                trials.append(self.attach(row, point))
         return trials
 
     def _ask_again(self, n: int) -> list[Trial]:
@@ -334,32 +337,28 @@ class Run:
                 break
             self.n_again += 1
             point = self.space.decode(self.memory.x(index))
-            candidate = Candidate(self.memory.row(index), self._key(index), point)
-            trials.append(self.attach(candidate, is_again=True))
+            trials.append(self.attach(self.memory.row(index), point, is_again=True))
         return trials
 
     def _choose_again(self) -> int | None:
         """Return an evaluation of the point to make sure of next; None for a new point instead."""
 
         def is_out(index: int) -> bool:
-            return self.memory.is_out(self._key(index))
+            return self.memory.is_out(self.memory.row(index))
 
         if self.repeats is None:
             return None
-        if isinstance(self.repeats, Repeats):
-            return self.repeats.choose(self.next_id, self.n_again, is_out)
-        front = self.memory.evaluations(self.memory.front)
+        front = None if self.settings.objectives is None else self.memory.evaluations(self.memory.front)
         return self.repeats.choose(self.next_id, self.n_again, is_out, front)
 
     def _key(self, index: int) -> bytes:
         return self.memory.codec.key(self.memory.row(index))
 
-    def attach(self, candidate: Candidate, is_again: bool = False) -> Trial:
+    def attach(self, row: bytes, point: Any, is_again: bool = False) -> Trial:
         """Hand out a point as a new trial."""
-        trial = Trial(self.next_id, freeze(candidate.point))
+        trial = Trial(self.next_id, freeze(point), row, self.search.n_restarts, is_again)
         self.next_id += 1
-        restart = self.search.n_restarts
-        self.hand_out(Outstanding(trial, candidate.row, candidate.key, restart, is_again))
+        self.hand_out(trial)
         return trial
 
     def _check_pending(self, trial: Trial) -> int:
@@ -373,7 +372,7 @@ class Run:
             raise ValueError(
                 f"trial {trial.id} is unknown: this optimizer has handed out {self.next_id} trials"
             )
-        if out.trial is not trial and not self._is_same_point(out.trial.point, trial.point):
+        if out is not trial and not self._is_same_point(out.point, trial.point):
             raise ValueError(f"trial {trial.id} comes from another optimizer: its point is {trial.point!r}")
         return trial.id
 
@@ -385,115 +384,33 @@ class Run:
 
     def _check_best(self) -> None:
         best = self.best()
-        self._check_stop(self.rank(best), 0.0 if best is None else self._margin(self._key(best)))
+        self._check_stop(best, self.rank(best))
 
-    def _margin(self, key: bytes) -> float:
-        """Return by how much a value must be better to be so beyond doubt; NaN if that is not known yet."""
-        return float(self.repeats.noise(key).error) if isinstance(self.repeats, Repeats) else 0.0
+    def _check_stop(self, place: int | None, rank: Rank) -> None:
+        """Stop if the evaluation at this place reaches the target, or if there is nothing left to do."""
+        if self.stop is None:
+            self.stop = find_stop(self, place, rank)
 
-    def _check_stop(self, latest: Rank, margin: float = 0.0) -> None:
-        """Stop if the latest value reaches the target, or if there is nothing left to do."""
-        if self.stop is not None:
-            return
-        sign, target = self.settings.sign, self.settings.target
-        if target is not None and latest.violation == 0.0 and latest.value + margin <= sign * target:
-            where = _place(self.n_told)
-            self.stop = StopReason.TARGET.stop(target=target, value=sign * latest.value, where=where)
-        elif self._has_volume():
-            where = _place(self.number(int(self.memory.front.max())))
-            message = f"target hypervolume {target:g} reached with {self._volume():g} {where}"
-            self.stop = Stop(StopReason.TARGET, message)
-        elif not self.outstanding and self.new_points.is_exhausted:
-            self.stop = self._exhaustion()
-        elif self.n_told >= self.settings.budget:
-            self.stop = StopReason.BUDGET.stop(budget=self.settings.budget)
-        elif self._is_out_of_patience():
-            self.stop = self._impatience()
-        elif self.search.converged is not None:
-            self.stop = StopReason.CONVERGED.stop(why=self.search.converged)
+    def error_at(self, index: int) -> Any:
+        """Return the standard error of what the point of an evaluation is worth, in each objective.
 
-    def _has_volume(self) -> bool:
-        """Tell whether the front of several objectives has reached the hypervolume that is the target.
-
-        If repeats are averaged, it must do so when each mean is worse by its standard error.
+        It is NaN if it is not known yet, and 0 if repeats are not averaged.
         """
-        target, memory = self.settings.target, self.memory
-        if target is None or memory.n_objectives == 1 or not self._volume() >= target:
-            return False
-        if self.repeats is None or memory.reference is None:
-            return True
-        errors = np.array([self.repeats.noise(self._key(place)).error for place in memory.front.tolist()])
-        doubtful = memory.values_at(memory.front) + errors
-        return not np.isnan(doubtful).any() and hypervolume(doubtful, memory.reference) >= target
+        return 0.0 if self.repeats is None else self.repeats.noise(self._key(index)).error
 
-    def _volume(self) -> float:
+    def volume(self) -> float:
         """Return the hypervolume of the front up to the reference; computed again when it has changed."""
         memory = self.memory
         if memory.reference is None:
             return math.nan
         if self._known_volume[0] is not memory.front:
-            self._known_volume = memory.front, memory.hypervolume(memory.reference)
+            volume = hypervolume(memory.values_at(memory.front), memory.reference)
+            self._known_volume = memory.front, volume
         return self._known_volume[1]
-
-    def _check_failure(self, trial_id: int, reading: Reading) -> None:
-        """Stop at a failure if `on_error` says so, or if failures look like a mistake in the objective."""
-        if self.settings.on_error == "raise":
-            why = f"the evaluation of trial {trial_id} failed: {reading.reason}"
-            self.halt(StopReason.ERROR.stop(why=why), reading.error, reading.traceback)
-        elif self.settings.on_error == "penalize" and self.memory.n_failures == self.n_told >= N_ALIKE:
-            n = len(self.memory)
-            if are_alike(map(self.memory.reason, range(n - N_ALIKE, n))):
-                stop = StopReason.FAILURES.stop(n_told=self.n_told, n=N_ALIKE, reason=reading.reason)
-                self.halt(stop, reading.error, reading.traceback)
 
     def number(self, index: int) -> int:
         """Return the place of an evaluation among those that were told; 0 for one that came with `x0`."""
         return max(index + 1 - (len(self.memory) - self.n_told), 0)
-
-    def _is_out_of_patience(self) -> bool:
-        """Tell whether the best point was found `patience` evaluations ago, or before."""
-        patience = self.settings.patience
-        if patience is None or self.n_told < patience:
-            return False
-        best = self._latest_gain()
-        return self.n_told - (0 if best is None else self.number(best)) >= patience
-
-    def _latest_gain(self) -> int | None:
-        """Return the last improvement: the best evaluation, or the last one that enlarged the front."""
-        return self.best() if self.settings.objectives is None else self.memory.grown_at
-
-    def _impatience(self) -> Stop:
-        best = self.best()
-        found = "none of them gave a value"
-        grown_at = self.memory.grown_at
-        if self.settings.objectives is not None and grown_at is not None:
-            n, place = len(self.memory.front), _place(self.number(grown_at))
-            volume = "" if self.memory.reference is None else f" of {self._volume():g}"
-            were = f"{points_text(n)} {'was' if n == 1 else 'were'} on the front"
-            found = f"the hypervolume{volume} has not grown since {were}, {place}"
-            found = found if n else f"nothing closer to feasible than {place}"
-        elif best is not None:
-            violation, value = self.rank(best)
-            kind = "better" if violation == 0.0 else "closer to feasible"
-            found = f"nothing {kind} than {self.settings.sign * value:g} {_place(self.number(best))}"
-        return StopReason.PATIENCE.stop(patience=self.settings.patience, best=found)
-
-    def _give_up(self) -> None:
-        """Stop because there is no new point, or no use in one."""
-        self._check_stop(self.rank(None))
-        if not self.is_over():
-            n_draws = EXCLUDED_DRAWS + OTHER_DRAWS
-            smallest = self.constraints.smallest_violation
-            why = f"no new point satisfied the constraints in {n_draws} draws"
-            why += f"; the smallest violation was {smallest:.6g}"
-            self.stop = StopReason.ERROR.stop(why=why)
-
-    def _exhaustion(self) -> Stop:
-        n_excluded = len(self.memory.excluded)
-        remark = f", {n_excluded} of them excluded by constraints" if n_excluded else ""
-        if n_excluded and not len(self.memory):
-            remark = ": none satisfies the constraints"
-        return StopReason.SPACE_EXHAUSTED.stop(size=self.space.size, remark=remark)
 
     def _is_late(self) -> bool:
         limit = self.settings.time_limit
@@ -501,10 +418,6 @@ class Run:
 
     def _sitting(self) -> float:
         return time.perf_counter() - self._started_at
-
-
-def _place(number: int) -> str:
-    return f"at evaluation {number}" if number else "by a starting point"
 
 
 def _check_seconds(seconds: Any) -> float:

@@ -139,12 +139,8 @@ class Search:
         ]
 
 
-class Candidate(NamedTuple):
-    """A new point on its way to become a trial."""
-
-    row: bytes
-    key: bytes
-    point: Any
+# A new point on its way to become a trial, as a row and as users see it.
+Found = tuple[bytes, Any]
 
 
 class _Tally(NamedTuple):
@@ -194,9 +190,9 @@ class NewPoints:
         """Whether no point of the space is new any more."""
         return self._is_used_up([])
 
-    def find(self, n: int, enough: int, is_late: Callable[[], bool]) -> list[Candidate]:
+    def find(self, n: int, enough: int, is_late: Callable[[], bool]) -> list[Found]:
         """Return up to `n` new points, at least `enough` of them if they can be found before `is_late`."""
-        found: list[Candidate] = []
+        found: list[Found] = []
         n_known = n_excluded = 0
         while len(found) < enough and not (self._search.converged or self._is_used_up(found) or is_late()):
             if n_known >= KNOWN_BATCHES * self._search.batch_size or n_excluded >= EXCLUDED_DRAWS:
@@ -209,35 +205,34 @@ class NewPoints:
             n_excluded = 0 if tally.n_new else n_excluded + tally.n_excluded
         return found
 
-    def _is_used_up(self, found: list[Candidate]) -> bool:
+    def _is_used_up(self, found: list[Found]) -> bool:
         if self._size == math.inf:
             return False
         n_gone = self._memory.n_known + len(found) if self._skips_known else len(self._memory.excluded)
         return n_gone >= self._size
 
-    def _sift(self, x: FloatArray, n: int, found: list[Candidate], is_draw: bool) -> _Tally:
+    def _sift(self, x: FloatArray, n: int, found: list[Found], is_draw: bool) -> _Tally:
         """Add to `found` what is new among coded points, in their order, until it has `n`.
 
         Draws of the strategy that turn out known or excluded are told to it: that costs nothing.
         """
         rows = self._codec.rows(x)
-        keys = [self._codec.key(row) for row in rows]
-        known = [self._recall(key) for key in keys]
+        known = [self._recall(row) for row in rows]
         unknown = [i for i, found_there in enumerate(known) if found_there is None]
         points = dict(zip(unknown, self._space.decode_many(x[unknown]), strict=True)) if unknown else {}
-        taken = {candidate.key for candidate in found}
+        taken = {row for row, _ in found}
         n_before, n_seen, n_excluded = len(found), 0, 0
-        for i, (row, key, recalled) in enumerate(zip(rows, keys, known, strict=True)):
+        for i, (row, recalled) in enumerate(zip(rows, known, strict=True)):
             if len(found) == n:
                 break
             n_seen += 1
             if recalled is None:
-                if self._skips_known and (key in taken or self._memory.is_out(key)):
+                if self._skips_known and (row in taken or self._memory.is_out(row)):
                     continue
-                violation = self._violation(key, points[i]) if self._constraints else 0.0
+                violation = self._violation(row, points[i]) if self._constraints.functions else 0.0
                 if violation == 0.0:
-                    taken.add(key)
-                    found.append(Candidate(row, key, points[i]))
+                    taken.add(row)
+                    found.append((row, points[i]))
                     continue
                 n_excluded += 1
                 if is_draw:
@@ -247,32 +242,32 @@ class NewPoints:
                 self._search.tell(row, *recalled, is_repeat=True)
         return _Tally(n_seen, len(found) - n_before, n_excluded)
 
-    def _violation(self, key: bytes, point: Any) -> float:
+    def _violation(self, row: bytes, point: Any) -> float:
         """Return the violation of a point, which is looked at once only if it may come again."""
-        known = self._memory.excluded.get(key)
+        known = self._memory.exclusion(row)
         if known is not None:
             return known
         violation = self._constraints.violation(point)
         if violation > 0.0:
-            self._memory.exclude(key, violation)
+            self._memory.exclude(row, violation)
         return violation
 
-    def _recall(self, key: bytes) -> tuple[Rank, int] | None:
+    def _recall(self, row: bytes) -> tuple[Rank, int] | None:
         """Return rank and place in the memory of a point that is known, or None."""
-        if self._skips_known and (place := self._memory.find_key(key)) is not None:
+        if self._skips_known and (place := self._memory.find_row(row)) is not None:
             evaluation = self._memory.evaluation(place)
             return Rank(evaluation.violation, evaluation.value), place
-        excluded = self._memory.excluded.get(key)
+        excluded = self._memory.exclusion(row)
         return None if excluded is None else (Rank(excluded, math.nan), -1)
 
-    def _look_elsewhere(self, n: int, found: list[Candidate], is_late: Callable[[], bool]) -> None:
+    def _look_elsewhere(self, n: int, found: list[Found], is_late: Callable[[], bool]) -> None:
         """Add new points to `found`, until it has `n`, without asking the strategy."""
         if self._size <= max(LISTED_POINTS, 4 * self._memory.n_known):
             self._look_through_list(n, found)
         else:
             self._look_around(n, found, is_late)
 
-    def _look_through_list(self, n: int, found: list[Candidate]) -> None:
+    def _look_through_list(self, n: int, found: list[Found]) -> None:
         """Take points at random from the list of all that are not known yet."""
         self.reserve = self.reserve or self._list_unknown()
         while len(found) < n and self.reserve:
@@ -285,12 +280,12 @@ class NewPoints:
         size = int(self._size)
         for first in range(0, size, _LISTING):
             numbers = np.arange(first, min(first + _LISTING, size))
-            keys = map(self._codec.key, self._codec.rows(self._space.sites.listing.points(numbers)))
-            unknown.append(numbers[[self._recall(key) is None for key in keys]])
+            rows = self._codec.rows(self._space.sites.listing.points(numbers))
+            unknown.append(numbers[[self._recall(row) is None for row in rows]])
         shuffled: list[int] = self._search.rng.permutation(np.concatenate(unknown)).tolist()
         return shuffled
 
-    def _look_around(self, n: int, found: list[Candidate], is_late: Callable[[], bool]) -> None:
+    def _look_around(self, n: int, found: list[Found], is_late: Callable[[], bool]) -> None:
         """Change ever more variables of the best point at random: one at first, all in the end."""
         rng, sites = self._search.rng, self._space.sites
         shape = (_BLOCK, sites.dimension)

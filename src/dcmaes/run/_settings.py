@@ -1,4 +1,4 @@
-"""What a run is told to do, as plain data, and why it ended, in one word and in one line."""
+"""What a run is told to do, and when it is over: in one word, and in one line with the number that fired."""
 
 from __future__ import annotations
 
@@ -6,13 +6,20 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dcmaes._html import points_text
 from dcmaes._validation import check_choice, check_integer, check_number
+from dcmaes.pareto import hypervolume
 from dcmaes.run._objectives import DIRECTIONS, Objectives
+from dcmaes.run._search import EXCLUDED_DRAWS, OTHER_DRAWS
 from dcmaes.run._trial import Reading, read
+from dcmaes.strategies import Rank
+
+if TYPE_CHECKING:
+    from dcmaes.run._run import Run
 
 # What may differ from sitting to sitting; everything else makes the run this run.
 LIMITS = ("budget", "time_limit", "target", "patience", "on_error")
@@ -150,3 +157,104 @@ def are_alike(reasons: Iterable[str | None]) -> bool:
     (True, False)
     """
     return len({None if reason is None else _NUMBER.sub("0", reason) for reason in reasons}) == 1
+
+
+def find_stop(run: Run, place: int | None, rank: Rank) -> Stop | None:
+    """Return why a run is over now that the evaluation at a place has this rank; None if it is not."""
+    target = run.settings.target
+    if target is not None and (stop := _success(run, target, place, rank)) is not None:
+        return stop
+    if not run.outstanding and run.new_points.is_exhausted:
+        return _exhaustion(run)
+    if run.n_told >= run.settings.budget:
+        return StopReason.BUDGET.stop(budget=run.settings.budget)
+    if is_out_of_patience(run):
+        return _impatience(run)
+    if run.search.converged is not None:
+        return StopReason.CONVERGED.stop(why=run.search.converged)
+    return None
+
+
+def failure_stop(run: Run, trial_id: int, reading: Reading) -> Stop | None:
+    """Return the stop at a failure if `on_error` says so, or if failures look like a mistake."""
+    if run.settings.on_error == "raise":
+        return StopReason.ERROR.stop(why=f"the evaluation of trial {trial_id} failed: {reading.reason}")
+    if run.settings.on_error == "penalize" and run.memory.n_failures == run.n_told >= N_ALIKE:
+        n = len(run.memory)
+        if are_alike(map(run.memory.reason, range(n - N_ALIKE, n))):
+            return StopReason.FAILURES.stop(n_told=run.n_told, n=N_ALIKE, reason=reading.reason)
+    return None
+
+
+def dead_end(run: Run) -> Stop:
+    """Return the stop of a run that finds no new point, though the space has some."""
+    why = f"no new point satisfied the constraints in {EXCLUDED_DRAWS + OTHER_DRAWS} draws"
+    why += f"; the smallest violation was {run.constraints.smallest_violation:.6g}"
+    return StopReason.ERROR.stop(why=why)
+
+
+def is_out_of_patience(run: Run) -> bool:
+    """Tell whether the best point was found `patience` evaluations ago, or before."""
+    patience = run.settings.patience
+    if patience is None or run.n_told < patience:
+        return False
+    best = run.best() if run.settings.objectives is None else run.memory.grown_at
+    return run.n_told - (0 if best is None else run.number(best)) >= patience
+
+
+def _success(run: Run, target: float, place: int | None, rank: Rank) -> Stop | None:
+    """Return the stop at the target: a value that is as good beyond doubt, or a hypervolume as large."""
+    sign = run.settings.sign
+    if run.settings.objectives is None:
+        if place is None or rank.violation > 0.0 or not rank.value + run.error_at(place) <= sign * target:
+            return None
+        return StopReason.TARGET.stop(target=target, value=sign * rank.value, where=_place(run.n_told))
+    if not _has_volume(run, target):
+        return None
+    where = _place(run.number(int(run.memory.front.max())))
+    message = f"target hypervolume {target:g} reached with {run.volume():g} {where}"
+    return Stop(StopReason.TARGET, message)
+
+
+def _impatience(run: Run) -> Stop:
+    best = run.best()
+    found = "none of them gave a value"
+    grown_at = run.memory.grown_at
+    if run.settings.objectives is not None and grown_at is not None:
+        n, place = len(run.memory.front), _place(run.number(grown_at))
+        volume = "" if run.memory.reference is None else f" of {run.volume():g}"
+        were = f"{points_text(n)} {'was' if n == 1 else 'were'} on the front"
+        found = f"the hypervolume{volume} has not grown since {were}, {place}"
+        found = found if n else f"nothing closer to feasible than {place}"
+    elif best is not None:
+        violation, value = run.rank(best)
+        kind = "better" if violation == 0.0 else "closer to feasible"
+        found = f"nothing {kind} than {run.settings.sign * value:g} {_place(run.number(best))}"
+    return StopReason.PATIENCE.stop(patience=run.settings.patience, best=found)
+
+
+def _exhaustion(run: Run) -> Stop:
+    n_excluded = len(run.memory.excluded)
+    remark = f", {n_excluded} of them excluded by constraints" if n_excluded else ""
+    if n_excluded and not len(run.memory):
+        remark = ": none satisfies the constraints"
+    return StopReason.SPACE_EXHAUSTED.stop(size=run.space.size, remark=remark)
+
+
+def _has_volume(run: Run, target: float) -> bool:
+    """Tell whether the front of several objectives has reached the hypervolume that is the target.
+
+    If repeats are averaged, it must do so when each mean is worse by its standard error.
+    """
+    memory = run.memory
+    if not run.volume() >= target:
+        return False
+    if run.repeats is None or memory.reference is None:
+        return True
+    errors = np.array([run.error_at(place) for place in memory.front.tolist()])
+    doubtful = memory.values_at(memory.front) + errors
+    return not np.isnan(doubtful).any() and hypervolume(doubtful, memory.reference) >= target
+
+
+def _place(number: int) -> str:
+    return f"at evaluation {number}" if number else "by a starting point"

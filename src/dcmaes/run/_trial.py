@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import traceback
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -57,6 +58,12 @@ class Trial:
         Consecutive number of the trial in its run.
     point : dict or array of shape (d,)
         The point to evaluate, read-only: a dict for named spaces, an array for positional ones.
+    row : bytes
+        The same point as the run keeps it.
+    restart : int
+        How often the search had been restarted when it was asked for.
+    is_again : bool
+        Whether it is to make sure of a point that is known.
 
     Examples
     --------
@@ -68,6 +75,9 @@ class Trial:
 
     id: int
     point: Any
+    row: bytes = field(default=b"", repr=False)
+    restart: int = field(default=0, repr=False)
+    is_again: bool = field(default=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +122,8 @@ class Reading(NamedTuple):
         When, in seconds since 1970; NaN if that is not known.
     values : tuple of floats, or None
         Those of several objectives, in the user's sign, all NaN if there are none; `value` is NaN then.
+    told_at : float
+        When it was told, in seconds from the start of the run; NaN if it was not yet.
     """
 
     value: float
@@ -123,16 +135,7 @@ class Reading(NamedTuple):
     worker: str | None = None
     started_at: float = math.nan
     values: tuple[float, ...] | None = None
-
-
-class Outstanding(NamedTuple):
-    """A trial that was handed out and not told yet; `is_again` if to make sure of a point that is known."""
-
-    trial: Trial
-    row: bytes
-    key: bytes
-    restart: int
-    is_again: bool = False
+    told_at: float = math.nan
 
 
 def failure(reason: str, error: BaseException | None = None) -> Reading:
@@ -142,26 +145,35 @@ def failure(reason: str, error: BaseException | None = None) -> Reading:
     return Reading(math.nan, math.inf, shown, error, None if error is None else _trace(error))
 
 
-def read(told: Any) -> Reading:
+def read(told: Any, read_values: Callable[[Any], tuple[tuple[float, ...], str]] | None = None) -> Reading:
     """Return what was told as a reading: never raises, anything that is no finite number is a failure.
 
-    Zero has one sign only, as in a store.
+    Zero has one sign only, as in a store. `read_values` returns the values of several objectives and no
+    reason, or why there are none.
 
     >>> read(np.float32(0.5))[:3]
     (0.5, 0.0, None)
     >>> read("0.5").reason
     "no number: the string '0.5'"
     """
-    if type(told) is float and math.isfinite(told):
+    if read_values is None and type(told) is float and math.isfinite(told):
         return Reading(told + 0.0, 0.0)
     if type(told) is Reading:
         return told
     if isinstance(told, BaseException):
         return failure(describe(told), told)
+    violation, value, values = 0.0, math.nan, None
     if isinstance(told, Outcome):
-        return _read_outcome(told)
-    value, reason = read_number(told)
-    return failure(reason) if reason else Reading(value, 0.0)
+        violation, reason = read_number(told.violation)
+        if reason:
+            return failure(f"violation is {reason}")
+        violation, told = max(violation, 0.0) + 0.0, told.value
+    if read_values is None:
+        value, reason = read_number(told)
+    else:
+        values, reason = read_values(told)
+    # Where a point is infeasible it may have no value.
+    return failure(reason) if reason and violation == 0.0 else Reading(value, violation, values=values)
 
 
 def describe(error: BaseException) -> str:
@@ -194,17 +206,6 @@ def _trace(error: BaseException) -> str | None:
         return writable("".join(traceback.format_exception(error)))[-_MAX_TRACEBACK:]
     except Exception:  # a broken __str__ must not take the evaluation with it
         return None
-
-
-def _read_outcome(outcome: Outcome) -> Reading:
-    violation, reason = read_number(outcome.violation)
-    if reason:
-        return failure(f"violation is {reason}")
-    violation = max(violation, 0.0) + 0.0
-    value, reason = read_number(outcome.value)
-    if reason and violation == 0.0:
-        return failure(reason)
-    return Reading(value, violation)
 
 
 def read_number(told: Any) -> tuple[float, str]:

@@ -1,20 +1,168 @@
-"""Conditions as arrays: which sites are active, depending on the states of others."""
+"""Conditions: what `when=` says, and as arrays, which sites are active depending on the states of others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcmaes._validation import FloatArray, IntArray
-from dcmaes.space._when import Between, When
+from dcmaes._validation import FloatArray, IntArray, check_number, shown, suggestion
+from dcmaes.space._choices import identity_key, plain_key
 
+if TYPE_CHECKING:
+    from dcmaes.space._variables import Variable
+
+_ENDS = ("low", "high")
+# A condition on more variables than this is a mistake.
+_MOST_NAMES = 100
+_FORMS = "a value, a list of values, or a range such as {'low': 1, 'high': 5}"
 # Variables that depend on each other in a longer chain than this are a mistake.
 _LONGEST_CHAIN = 100
-
 Intervals = tuple[tuple[float, float], ...]
+
+
+class Between(NamedTuple):
+    """A range of numbers, both ends included; None where there is no end."""
+
+    low: float | None
+    high: float | None
+
+    def holds(self, number: float) -> bool:
+        """Tell whether a number lies in the range.
+
+        >>> Between(2, None).holds(3), Between(2, 5).holds(6)
+        (True, False)
+        """
+        return (self.low is None or self.low <= number) and (self.high is None or number <= self.high)
+
+
+class When(Mapping[str, Any]):
+    """The condition under which a variable is active: all that it says of other variables holds.
+
+    A mapping from names to what their variables must be, in the notation of `when=`: a list stands for any of
+    several values, a dict with "low" or "high" or both for a range of numbers, everything else for one value.
+    The order of the values in a list makes no difference.
+
+    Parameters
+    ----------
+    owner : str
+        What the condition belongs to, as error messages call it.
+    conditions : mapping of str to value, list or range
+        The condition as it was written; it is copied.
+
+    Examples
+    --------
+    >>> when = When("Float", {"kernel": ["rbf", "poly"], "degree": {"low": 2}})
+    >>> when, str(when)
+    ({'kernel': ['rbf', 'poly'], 'degree': {'low': 2}}, "kernel is 'rbf' or 'poly', degree is at least 2")
+    >>> when == {"degree": {"low": 2}, "kernel": ["poly", "rbf"]}
+    True
+    """
+
+    def __init__(self, owner: str, conditions: Any) -> None:
+        if not isinstance(conditions, Mapping):
+            wanted = f"{owner}: when must be a dict from the name of a variable to {_FORMS}"
+            raise TypeError(f"{wanted}; got {shown(conditions)}")
+        if len(conditions) > _MOST_NAMES:
+            raise ValueError(f"{owner}: when may name at most {_MOST_NAMES} variables, got {len(conditions)}")
+        self._allowed: dict[str, tuple[Any, ...] | Between] = {}
+        for name, allowed in conditions.items():
+            if not isinstance(name, str):
+                raise TypeError(f"{owner}: when must have names of variables as keys, got {shown(name)}")
+            self._allowed[name] = _read(f"{owner}: when, {name!r}", allowed)
+
+    def allowed(self, name: str) -> tuple[Any, ...] | Between:
+        """Return the values, or the range, that a variable must have."""
+        return self._allowed[name]
+
+    def __getitem__(self, name: str) -> Any:
+        allowed = self._allowed[name]
+        if isinstance(allowed, Between):
+            return {end: number for end, number in zip(_ENDS, allowed, strict=True) if number is not None}
+        is_plain = len(allowed) == 1 and not isinstance(allowed[0], (list, dict))
+        return allowed[0] if is_plain else list(allowed)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._allowed)
+
+    def __len__(self) -> int:
+        return len(self._allowed)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        if not isinstance(other, When):
+            try:
+                other = When("when", other)
+            except (TypeError, ValueError):
+                return False
+        return self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} is {_words(allowed)}" for name, allowed in self._allowed.items())
+
+    @property
+    def _key(self) -> frozenset[Any]:
+        return frozenset(
+            (name, allowed if isinstance(allowed, Between) else frozenset(map(_value_key, allowed)))
+            for name, allowed in self._allowed.items()
+        )
+
+
+def read_when(owner: str, when: Mapping[str, Any] | None) -> When | None:
+    """Return a condition as variables keep it, None if it says nothing.
+
+    >>> read_when("Binary", {"kernel": ["rbf"]}), read_when("Binary", {})
+    ({'kernel': 'rbf'}, None)
+    """
+    if when is None or isinstance(when, When):
+        return when
+    return When(owner, when) or None
+
+
+def _read(what: str, allowed: Any) -> tuple[Any, ...] | Between:
+    if isinstance(allowed, Mapping):
+        return _read_range(what, allowed)
+    values = tuple(allowed) if isinstance(allowed, list) else (allowed,)
+    if not values:
+        raise ValueError(f"{what}: the list of values must have at least one entry")
+    return values
+
+
+def _read_range(what: str, ends: Mapping[Any, Any]) -> Between:
+    if not ends or not set(ends) <= set(_ENDS):
+        raise ValueError(f"{what}: a range must have 'low' or 'high' or both, got {shown(dict(ends))}")
+    between = Between(*(_read_end(f"{what}: {end}", ends[end]) if end in ends else None for end in _ENDS))
+    if between.low is not None and between.high is not None and between.low > between.high:
+        raise ValueError(f"{what}: low must be at most high, got {shown(dict(ends))}")
+    return between
+
+
+def _read_end(what: str, number: Any) -> float:
+    """Return an end of a range as it is, an integer of any size or a float."""
+    is_integer = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+    return int(number) if is_integer else check_number(what, number)
+
+
+def _value_key(value: Any) -> Any:
+    # True and 1 differ as choices, and are one value of a flag: conditions are compared as they are written.
+    return identity_key(value) if isinstance(value, (bool, list, dict)) else plain_key(value)
+
+
+def _words(allowed: tuple[Any, ...] | Between) -> str:
+    if not isinstance(allowed, Between):
+        return " or ".join(map(shown, allowed))
+    if allowed.high is None:
+        return f"at least {allowed.low}"
+    return f"at most {allowed.high}" if allowed.low is None else f"from {allowed.low} to {allowed.high}"
 
 
 class Test(NamedTuple):
@@ -104,25 +252,7 @@ def _by_level(tests: Sequence[Test]) -> list[list[Test]]:
     return [levels[number] for number in sorted(levels)]
 
 
-class Conditional(Protocol):
-    """What a variable must tell to be compiled."""
-
-    @property
-    def when(self) -> Mapping[str, Any] | None:
-        """The condition under which it is active."""
-
-    @property
-    def n_values(self) -> int | float:
-        """How many values it has."""
-
-    def encode(self, name: str, value: Any) -> float:
-        """Return the coded value, or raise."""
-
-    def states_between(self, low: float | None, high: float | None) -> list[tuple[float, float]]:
-        """Return the coded values of the numbers in a range, or raise."""
-
-
-def compile_conditions(names: Sequence[str], variables: Sequence[Conditional]) -> Conditions | None:
+def compile_conditions(names: Sequence[str], variables: Sequence[Variable]) -> Conditions | None:
     """Return what the conditions of variables mean for their sites, None if they have none; or raise.
 
     Parents that do not exist, values and ranges that they do not have, circles, and variables that can never
@@ -150,8 +280,6 @@ def compile_conditions(names: Sequence[str], variables: Sequence[Conditional]) -
 
 
 def _check_parents(name: str, when: Iterable[str], place: Mapping[str, int]) -> None:
-    from dcmaes.space._layouts import suggestion
-
     for parent in when:
         if parent not in place:
             hint = suggestion(parent, place)
@@ -184,7 +312,7 @@ def _sorted(names: Sequence[str], parents: Sequence[Sequence[int]]) -> list[int]
     return sorted(depth, key=lambda site: (depth[site], site))
 
 
-def _intervals(child: str, name: str, when: When | None, parent: Conditional) -> Intervals:
+def _intervals(child: str, name: str, when: When | None, parent: Variable) -> Intervals:
     """Return the coded values of a parent for which a condition holds, as intervals in ascending order."""
     allowed = () if when is None else when.allowed(name)
     is_continuous = parent.n_values == np.inf
@@ -208,7 +336,7 @@ def _required(
     own: Mapping[int, Intervals],
     required: Mapping[int, Mapping[int, Intervals]],
     names: Sequence[str],
-    variables: Sequence[Conditional],
+    variables: Sequence[Variable],
 ) -> dict[int, Intervals]:
     """Return the states of all ancestors with which a site is active, or raise if they exclude each other."""
     found = dict(own)

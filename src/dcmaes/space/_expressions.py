@@ -8,8 +8,7 @@ import operator
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from dcmaes._validation import shown
-from dcmaes.space._layouts import suggestion
+from dcmaes._validation import shown, suggestion
 from dcmaes.space._space import Space
 
 Number = Callable[[Mapping[str, Any]], Any]

@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcmaes._validation import FloatArray, IntArray, check_list, readonly, shown
+from dcmaes._validation import FloatArray, IntArray, check_list, readonly, shown, suggestion
 from dcmaes.space._ranges import Float, Integer
 from dcmaes.space._sites import Sites
 from dcmaes.space._variables import Binary, Categorical, Ordinal, Variable
 
 # Up to so many values are listed to be looked up.
 _LONGEST_LIST = 2**12
-
-
-class Layout(Protocol):
-    """Turns points into coded points and back."""
-
-    def encode_many(self, points: Iterable[Any]) -> FloatArray:
-        """Return the coded points, shape (n, d), or raise naming the variable that is wrong."""
-
-    def decode_many(self, x: FloatArray) -> list[Any]:
-        """Return the points of coded points that have been checked."""
-
-
-def suggestion(word: Any, options: Iterable[str]) -> str:
-    """Return a question that ends an error message, or nothing if no option is close.
-
-    >>> suggestion("lrr", ["lr", "layers"])
-    "; did you mean 'lr'?"
-    """
-    from difflib import get_close_matches
-
-    close = get_close_matches(word, list(options), n=1) if isinstance(word, str) else []
-    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 class NamedLayout:

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcmaes._validation import as_scalar, check_integer, check_number, shown
+from dcmaes.space._conditions import read_when
 from dcmaes.space._sites import CONTINUOUS, LATTICE
 from dcmaes.space._variables import Scale, Site, Variable, read_number
-from dcmaes.space._when import read_when
 
 # States are coded as float64 numbers, which hold every integer up to here.
 MAX_STATES = 2**53

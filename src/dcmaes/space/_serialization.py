@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dcmaes._validation import check_integer, shown
-from dcmaes.space._identity import MAX_NESTING
-from dcmaes.space._layouts import suggestion
+from dcmaes._validation import check_integer, shown, suggestion
+from dcmaes.space._choices import MAX_NESTING
 from dcmaes.space._ranges import Float, Integer
 from dcmaes.space._variables import MAX_VARIABLES, Binary, Categorical, Ordinal, Variable
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray, readonly
+from dcmaes.space._choices import Prior
 from dcmaes.space._conditions import Conditions
 from dcmaes.space._listing import Listing
-from dcmaes.space._prior import Prior
 
 
 class SiteKind(IntEnum):

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from dcmaes._html import html_table
 from dcmaes._validation import FloatArray, as_floats, check_generator, check_integer, check_list, shown
+from dcmaes.space._choices import compile_prior
 from dcmaes.space._conditions import compile_conditions
-from dcmaes.space._layouts import Layout, NamedLayout, PositionalLayout
-from dcmaes.space._prior import compile_prior
+from dcmaes.space._layouts import NamedLayout, PositionalLayout
 from dcmaes.space._ranges import Integer
 from dcmaes.space._serialization import space_from_dict, space_to_dict
 from dcmaes.space._sites import Sites
@@ -51,7 +51,7 @@ class Space:
 
     _variables: tuple[Variable, ...]
     _names: tuple[str, ...] | None
-    _layout: Layout
+    _layout: NamedLayout | PositionalLayout
     _sites: Sites
 
     def __init__(self, variables: Mapping[str, Variable] | Iterable[tuple[str, Variable]]) -> None:

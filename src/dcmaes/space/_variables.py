@@ -13,10 +13,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from dcmaes._validation import as_scalar, shown
-from dcmaes.space._identity import ChoiceIndex, identity_key, list_choices
-from dcmaes.space._prior import read_prior
+from dcmaes.space._choices import ChoiceIndex, identity_key, list_choices, read_prior
+from dcmaes.space._conditions import Between, read_when
 from dcmaes.space._sites import CATEGORY, LATTICE, SiteKind
-from dcmaes.space._when import Between, read_when
 
 MAX_VARIABLES = 2**20
 

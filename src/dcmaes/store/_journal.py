@@ -9,20 +9,18 @@ import socket
 import sqlite3
 import time
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from dcmaes.run._trial import Reading
+from dcmaes.run._trial import Reading, Trial
 from dcmaes.store._reader import Reader
 from dcmaes.store._schema import (
     DIGEST_MASK,
     Lock,
     Loss,
     StoreError,
-    Tell,
-    TrialRow,
     connect,
     create_tables,
     is_empty,
@@ -100,35 +98,36 @@ class Journal:
             sync_folder(self.path.absolute().parent)
         self.is_new = False
 
-    def write_ask(self, n: int | None, trials: Sequence[TrialRow], snapshot: bytes | None = None) -> None:
+    def write_ask(self, n: int | None, trials: Sequence[Trial], snapshot: bytes | None = None) -> None:
         """Write that `n` trials were asked for and `trials` handed out, and where the run is after that."""
+        now = time.time()
         with self._transaction():
             first = trials[0].id if trials else 0
             self._insert("ask", [(self._seq + 1, n, first, len(trials))])
-            self._insert("trial", trials)
+            self._insert("trial", [(t.id, t.row, t.restart, now, int(t.is_again)) for t in trials])
             if snapshot is not None:
                 self._put_snapshot(self._seq + 1, snapshot)
         self._seq += 1
 
-    def write_tell(self, tells: Sequence[Tell]) -> None:
-        """Write what was told, in this order; results that were kept are told now."""
-        with self._transaction(self._is_worth_a_sync([tell.reading for tell in tells])):
-            for tell in tells:
-                self._delete("evaluation", "trial = ? AND seq IS NULL", tell.trial)
+    def write_tell(self, told: Mapping[int, Reading]) -> None:
+        """Write what was told of trials, by their ids, in this order; results that were kept are told now."""
+        with self._transaction(self._is_worth_a_sync(told.values())):
+            for trial in told:
+                self._delete("evaluation", "trial = ? AND seq IS NULL", trial)
             now = time.time()
-            rows = [(*_columns(tell), now, self._seq + i) for i, tell in enumerate(tells, start=1)]
+            rows = [(*_columns(*one), now, self._seq + i) for i, one in enumerate(told.items(), start=1)]
             self._insert("evaluation", rows)
-        self._seq += len(tells)
+        self._seq += len(told)
 
     def keep(self, trial: int, reading: Reading) -> None:
         """Write a result that has come but is to be told later."""
         with self._transaction(self._is_worth_a_sync([reading])):
-            self._insert("evaluation", [(*_columns(Tell(trial, reading, math.nan)), time.time(), None)])
+            self._insert("evaluation", [(*_columns(trial, reading), time.time(), None)])
 
-    def write_loss(self, loss: Loss) -> None:
+    def write_loss(self, trial: int, reason: str, worker: str | None) -> None:
         """Write that an evaluation was lost and is begun again."""
         with self._transaction():
-            self._insert("loss", [loss])
+            self._insert("loss", [Loss(trial, reason, worker, time.time())])
 
     def write_snapshot(self, snapshot: bytes) -> None:
         """Write where the run is after the last event."""
@@ -223,7 +222,7 @@ class Journal:
         if identity is not None:
             self._files[path] = identity
 
-    def _is_worth_a_sync(self, readings: Sequence[Reading]) -> bool:
+    def _is_worth_a_sync(self, readings: Iterable[Reading]) -> bool:
         """Add up what a power cut would cost, taking unsaid times for the time since the last event."""
         since = time.monotonic() - self._last_write
         self._unsynced += sum(since if math.isnan(one.seconds) else one.seconds for one in readings)
@@ -276,11 +275,11 @@ def _close(connection: sqlite3.Connection, lock: Lock) -> None:
     lock.release()
 
 
-def _columns(tell: Tell) -> tuple[Any, ...]:
-    """Return what the table of evaluations has of a tell, in the order of its columns."""
-    value, violation, reason, _, traceback, seconds, worker, started_at, values = tell.reading
+def _columns(trial: int, reading: Reading) -> tuple[Any, ...]:
+    """Return what the table of evaluations has of a reading, in the order of its columns."""
+    value, violation, reason, _, traceback, seconds, worker, started_at, values, told_at = reading
     told = value if values is None else values
-    return tell.trial, told, violation, reason, traceback, seconds, tell.told_at, worker, started_at
+    return trial, told, violation, reason, traceback, seconds, told_at, worker, started_at
 
 
 def _as_read(value: Any) -> Any:

@@ -12,25 +12,25 @@ from heapq import merge
 from pathlib import Path
 from typing import Any
 
-from dcmaes.run._trial import Reading
+from dcmaes.run._trial import Reading, Trial
 from dcmaes.store._schema import (
     Ask,
     Loss,
     Sitting,
     Snapshot,
-    Tell,
-    TrialRow,
     connect,
     is_held,
     store_error,
 )
 
-_TRIAL = "id, point, restart, asked_at, is_again"
+_TRIAL = "id, point, restart, is_again"
 _EVALUATION = "trial, value, violation, reason, traceback, seconds, told_at, worker, started_at"
 
 
 class Reader:
     """What is in the file of a run.
+
+    Trials are as they are stored: their point is in `row` alone.
 
     Parameters
     ----------
@@ -94,24 +94,19 @@ class Reader:
             coalesce((SELECT max(seq) FROM evaluation), 0))"""
         return int(next(iter(self._query(query)))[0])
 
-    def events(self, after: int = 0) -> Iterator[Ask | Tell]:
-        """Yield asks and tells in the order in which they happened, those after event `after`."""
+    def events(self, after: int = 0) -> Iterator[Ask | tuple[int, Reading]]:
+        """Yield asks, and what was told of which trial, in the order in which it happened after `after`."""
         asks = self._query("SELECT seq, n, first_trial, n_trials FROM ask WHERE seq > ? ORDER BY seq", after)
         query = f"SELECT seq, {_EVALUATION} FROM evaluation WHERE seq > ? ORDER BY seq"
         for row in merge(asks, self._query(query, after), key=lambda row: int(row[0])):
-            yield Ask(*row[1:]) if len(row) == 4 else _tell(row[1:])
+            yield Ask(*row[1:]) if len(row) == 4 else (row[1], _reading(row[2:]))
 
-    def told(self, until: float = math.inf) -> Iterator[tuple[TrialRow, Tell]]:
+    def told(self, until: float = math.inf) -> Iterator[tuple[Trial, Reading]]:
         """Yield what was told, in that order, up to event `until`, each with its trial."""
         query = f"""SELECT {_TRIAL}, {_EVALUATION} FROM evaluation
             JOIN trial ON trial.id = evaluation.trial WHERE seq <= ? ORDER BY seq"""
         for row in self._query(query, until):
-            yield TrialRow(*row[:5]), _tell(row[5:])
-
-    def tells(self) -> Iterator[Tell]:
-        """Yield what was told, in that order."""
-        query = f"SELECT {_EVALUATION} FROM evaluation WHERE seq IS NOT NULL ORDER BY seq"
-        return map(_tell, self._query(query))
+            yield _trial(*row[:4]), _reading(row[5:])
 
     def last_write(self) -> float:
         """Return when something was last written, in seconds since 1970."""
@@ -123,18 +118,18 @@ class Reader:
     def kept(self) -> dict[int, Reading]:
         """Return results that have come but were not told yet, by trial."""
         rows = self._query(f"SELECT {_EVALUATION} FROM evaluation WHERE seq IS NULL ORDER BY trial")
-        return {row[0]: _tell(row).reading for row in rows}
+        return {row[0]: _reading(row[1:]) for row in rows}
 
-    def trials(self, first: int, n: int) -> list[TrialRow]:
+    def trials(self, first: int, n: int) -> list[Trial]:
         """Return `n` trials from number `first` on."""
         query = f"SELECT {_TRIAL} FROM trial WHERE id >= ? AND id < ? ORDER BY id"
-        return [TrialRow(*row) for row in self._query(query, first, first + n)]
+        return [_trial(*row) for row in self._query(query, first, first + n)]
 
-    def pending(self) -> list[TrialRow]:
-        """Return trials that were handed out and not told yet."""
-        query = f"""SELECT {_TRIAL} FROM trial
+    def pending_since(self) -> list[float]:
+        """Return when the trials that were not told yet were handed out, in seconds since 1970."""
+        query = """SELECT asked_at FROM trial
             WHERE id NOT IN (SELECT trial FROM evaluation WHERE seq IS NOT NULL) ORDER BY id"""
-        return [TrialRow(*row) for row in self._query(query)]
+        return [asked_at for (asked_at,) in self._query(query)]
 
     def losses(self) -> list[Loss]:
         """Return evaluations that were begun and lost, in their order."""
@@ -150,11 +145,15 @@ class Reader:
             raise store_error(self.path, error, "read") from error
 
 
-def _tell(row: Any) -> Tell:
+def _trial(trial_id: int, row: bytes, restart: int, is_again: int) -> Trial:
+    return Trial(trial_id, None, row, restart, bool(is_again))
+
+
+def _reading(row: Any) -> Reading:
     """Return a row of the table of evaluations; with several objectives its value is a JSON list of all."""
-    trial, told, violation, reason, traceback, seconds, told_at, worker, started_at = row
+    told, violation, reason, traceback, seconds, told_at, worker, started_at = row
     has_several = isinstance(told, str)
-    reading = Reading(
+    return Reading(
         value=math.nan if has_several else _number(told),
         violation=violation,
         reason=reason,
@@ -163,8 +162,8 @@ def _tell(row: Any) -> Tell:
         worker=worker,
         started_at=_number(started_at),
         values=tuple(map(_number, json.loads(told))) if has_several else None,
+        told_at=_number(told_at),
     )
-    return Tell(trial, reading, _number(told_at))
 
 
 def _number(value: float | None) -> float:

@@ -19,12 +19,11 @@ from dcmaes._validation import ArgumentError
 from dcmaes.run._constraints import Constraints
 from dcmaes.run._objectives import Objectives
 from dcmaes.run._run import Run
-from dcmaes.run._search import Candidate
 from dcmaes.run._settings import PASSING, Settings, Stop, StopReason
-from dcmaes.run._trial import Outcome, Outstanding, Trial, failure, freeze
+from dcmaes.run._trial import Outcome, Trial, failure, freeze
 from dcmaes.space import Space
 from dcmaes.store._reader import Reader
-from dcmaes.store._schema import Ask, Snapshot, Tell, TrialRow, translated_errors
+from dcmaes.store._schema import Ask, Snapshot, translated_errors
 from dcmaes.strategies import Strategy, make_strategy
 
 _ARRAY = "__array__"
@@ -122,17 +121,17 @@ def restore(run: Run, reader: Reader, snapshot: Snapshot | None, *, is_exact: bo
     run.settings = replace(settings, time_limit=None, on_error="continue")
     is_same = is_exact
     for event in reader.events(after):
-        if isinstance(event, Tell):
+        if not isinstance(event, Ask):
             run.record(*event)
-            run.time_before = event.told_at
+            run.time_before = event[1].told_at
             continue
-        rows = reader.trials(event.first_trial, event.n_trials)
+        trials = reader.trials(event.first_trial, event.n_trials)
         if is_same:
-            is_same = _repeat(run, event.n, rows)
+            is_same = _repeat(run, event.n, trials)
             if not is_same:
                 _warn_of_difference(reader, event)
         if not is_same:
-            _hand_out(run, rows)
+            _hand_out(run, trials)
     run.settings = settings
     return is_same
 
@@ -143,11 +142,11 @@ def take_snapshot(run: Run) -> bytes:
         "settings": {key: value for key, value in asdict(run.settings).items() if key != "objectives"},
         "smallest_violation": run.constraints.smallest_violation,
         "excluded": run.memory.excluded_to_dict(),
-        "out": [[out.trial.id, out.restart, out.is_again] for out in run.outstanding.values()],
+        "out": [[trial.id, trial.restart, trial.is_again] for trial in run.outstanding.values()],
         "out_x": run.memory.pending,
         "search": run.search.to_dict(),
         "reserve": run.new_points.reserve,
-        "queue": run.memory.codec.coded(candidate.row for candidate in run.queue),
+        "queue": run.memory.codec.coded(row for row, _ in run.queue),
         "next_id": run.next_id,
         "n_told": run.n_told,
         "n_again": run.n_again,
@@ -169,10 +168,8 @@ def versions() -> dict[str, str]:
 
 def _read_memory(run: Run, reader: Reader, until: int) -> None:
     """Add what was told, up to event `until`."""
-    for trial, (trial_id, reading, told_at) in reader.told(until):
-        key = run.memory.codec.key(trial.point)
-        told = (trial.restart, told_at, bool(trial.is_again))
-        run.remember(trial.point, key, run.evaluation(trial_id, key, reading, *told), reading)
+    for trial, reading in reader.told(until):
+        run.remember(trial, reading)
 
 
 def _apply_snapshot(run: Run, data: dict[str, Any]) -> None:
@@ -183,11 +180,12 @@ def _apply_snapshot(run: Run, data: dict[str, Any]) -> None:
     run.new_points.reserve = data["reserve"]
     run.next_id, run.n_told, run.n_again = data["next_id"], data["n_told"], data["n_again"]
     run.objective_time, run.time_before = data["objective_time"], data["elapsed"]
-    run.queue = deque(_candidates(run, data["queue"]))
+    codec = run.memory.codec
+    run.queue = deque(zip(codec.rows(data["queue"]), run.space.decode_many(data["queue"]), strict=True))
     run.memory.restore_excluded(data["excluded"])
-    found = _candidates(run, data["out_x"])
-    for (row, key, point), (trial_id, restart, is_again) in zip(found, data["out"], strict=True):
-        run.hand_out(Outstanding(Trial(trial_id, freeze(point)), row, key, restart, is_again))
+    points = run.space.decode_many(data["out_x"])
+    for row, point, (trial_id, *rest) in zip(codec.rows(data["out_x"]), points, data["out"], strict=True):
+        run.hand_out(Trial(trial_id, freeze(point), row, *rest))
     run.stop = None
     if data["stop"] is not None:
         name, message = data["stop"]
@@ -195,39 +193,29 @@ def _apply_snapshot(run: Run, data: dict[str, Any]) -> None:
         run.stop = None if reason in PASSING else Stop(reason, message)
 
 
-def _candidates(run: Run, x: Any) -> list[Candidate]:
-    codec = run.memory.codec
-    rows = codec.rows(x)
-    keys = map(codec.key, rows)
-    return [Candidate(*c) for c in zip(rows, keys, run.space.decode_many(x), strict=True)]
-
-
-def _repeat(run: Run, n: int | None, rows: Sequence[TrialRow]) -> bool:
+def _repeat(run: Run, n: int | None, then: Sequence[Trial]) -> bool:
     """Ask as then and tell whether the answer is the same; if not, nothing is handed out."""
     next_id, n_again, queue = run.next_id, run.n_again, deque(run.queue)
-    trials = run.ask(n)
-    answer = [(trial.id, run.outstanding[trial.id].row) for trial in trials]
-    if answer == [(row.id, row.point) for row in rows]:
+    now = run.ask(n)
+    if [(trial.id, trial.row) for trial in now] == [(trial.id, trial.row) for trial in then]:
         return True
-    for trial in trials:
+    for trial in now:
         run.take_back(trial.id)
     run.next_id, run.n_again, run.queue = next_id, n_again, queue
-    if rows:
+    if then:
         run.stop = None  # there it went on
     return False
 
 
-def _hand_out(run: Run, rows: Sequence[TrialRow]) -> None:
+def _hand_out(run: Run, trials: Sequence[Trial]) -> None:
     """Hand out these trials, whatever the strategy would."""
     run.search.flush()
-    codec = run.memory.codec
-    points = run.space.decode_many(codec.coded(row.point for row in rows)) if rows else []
-    for row, point in zip(rows, points, strict=True):
-        key, trial = codec.key(row.point), Trial(row.id, freeze(point))
-        run.hand_out(Outstanding(trial, row.point, key, row.restart, bool(row.is_again)))
-        run.next_id = row.id + 1
-        run.n_again += row.is_again
-        if run.queue and run.queue[0].key == key:
+    points = run.space.decode_many(run.memory.codec.coded(t.row for t in trials)) if trials else []
+    for trial, point in zip(trials, points, strict=True):
+        run.hand_out(replace(trial, point=freeze(point)))
+        run.next_id = trial.id + 1
+        run.n_again += trial.is_again
+        if run.queue and run.queue[0][0] == trial.row:
             run.queue.popleft()
 
 

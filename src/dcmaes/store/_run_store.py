@@ -7,7 +7,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,21 +17,13 @@ import numpy as np
 
 from dcmaes._validation import ArgumentError
 from dcmaes.run._run import Run
-from dcmaes.run._settings import LIMITS, Settings
-from dcmaes.run._trial import Outstanding, Reading, Trial
+from dcmaes.run._settings import LIMITS, Settings, StopReason
+from dcmaes.run._trial import Reading, Trial
 from dcmaes.space import Space
 from dcmaes.store._journal import Journal
 from dcmaes.store._reader import Reader
 from dcmaes.store._restoring import restore, take_snapshot, versions
-from dcmaes.store._schema import (
-    Loss,
-    StoreError,
-    Tell,
-    TrialRow,
-    is_held,
-    sync_folder,
-    translated_errors,
-)
+from dcmaes.store._schema import StoreError, is_held, sync_folder, translated_errors
 from dcmaes.strategies import Strategy, is_registered
 from dcmaes.strategies._evaluations import Evaluation
 
@@ -84,38 +76,24 @@ class RunStore:
         self.journal.begin({}, limits, versions(), take_snapshot(run) if has_changed else None)
 
     def write_ask(
-        self, run: Run, n: int | None, trials: Sequence[Trial], own_time: float, is_repeatable: bool
+        self, run: Run, n: int | None, trials: Sequence[Trial], own_time: float, is_repeatable: bool = True
     ) -> None:
         """Write what was asked for; now and then, or when asking again would not give it, a snapshot.
 
-        That is so when the clock or user code cut it short, or if the user chose the points.
+        That is so when the clock or user code cut it short, or if the user chose the points. A run of which
+        it cannot be written is ahead of its store, and must not go on.
         """
-        now = time.time()
-        rows = [_trial_row(run.outstanding[trial.id], now) for trial in trials]
         work = own_time - self._work_at_snapshot
         is_due = work > max(_SNAPSHOT_SECONDS, _SNAPSHOT_SHARE * self._snapshot_cost)
-        if is_repeatable and not (is_due or run.is_over()):
-            self.journal.write_ask(n, rows)
-            return
+        has_snapshot = is_due or not is_repeatable or run.is_over()
         begun = time.perf_counter()
-        self.journal.write_ask(n, rows, take_snapshot(run))
-        self._snapshot_cost, self._work_at_snapshot = time.perf_counter() - begun, own_time
-
-    def write_tell(self, told: Mapping[int, Reading], told_at: float) -> None:
-        """Write what is about to be recorded of trials, by their ids."""
-        self.journal.write_tell([Tell(*item, told_at) for item in told.items()])
-
-    def keep(self, trial_id: int, reading: Reading) -> None:
-        """Write a result that is to be told later."""
-        self.journal.keep(trial_id, reading)
-
-    def kept(self) -> dict[int, Reading]:
-        """Return the results that were kept and never told, by number of the trial."""
-        return self.journal.reader.kept()
-
-    def write_loss(self, trial: Trial, reason: str, worker: str | None) -> None:
-        """Write that an evaluation came to nothing and is made again."""
-        self.journal.write_loss(Loss(trial.id, reason, worker, time.time()))
+        try:
+            self.journal.write_ask(n, trials, take_snapshot(run) if has_snapshot else None)
+        except StoreError as error:
+            run.halt(StopReason.ERROR.stop(why=str(error)), error)
+            raise
+        if has_snapshot:
+            self._snapshot_cost, self._work_at_snapshot = time.perf_counter() - begun, own_time
 
     def close(self, run: Run, is_whole: bool, optimizer_time: float) -> None:
         """Write how the sitting ended and, unless a change broke off in its middle, where the run is.
@@ -175,12 +153,12 @@ def _write_whole(journal: Journal, run: Run) -> None:
     is_new, limits = journal.is_new, {name: getattr(run.settings, name) for name in LIMITS}
     journal.begin(_identity(run), limits, versions())
     if is_new:
-        memory, now = run.memory, time.time()
+        memory = run.memory
         told = [(i, one) for i in range(len(memory)) if not (one := memory.evaluation(i)).is_given]
-        trials = [TrialRow(one.id, memory.row(i), one.restart, now, int(one.is_again)) for i, one in told]
-        trials += [_trial_row(out, now) for out in run.outstanding.values()]
-        journal.write_ask(None, sorted(trials))
-        journal.write_tell([Tell(one.id, _reading(run, i, one), one.told_at) for i, one in told])
+        trials = [Trial(one.id, None, memory.row(i), one.restart, one.is_again) for i, one in told]
+        trials += run.outstanding.values()
+        journal.write_ask(None, sorted(trials, key=lambda trial: trial.id))
+        journal.write_tell({one.id: _reading(run, i, one) for i, one in told})
     journal.write_snapshot(take_snapshot(run))
 
 
@@ -195,15 +173,11 @@ def _reading(run: Run, place: int, one: Evaluation) -> Reading:
     """Return what the memory has of a reading, in the user's sign."""
     objectives, reason = run.settings.objectives, run.memory.reason(place)
     value = run.settings.sign * one.value
-    reading = Reading(value, one.violation, reason, seconds=one.seconds)
+    reading = Reading(value, one.violation, reason, seconds=one.seconds, told_at=one.told_at)
     if objectives is None:
         return reading
-    values = objectives.signs * run.memory.told_values_at(np.array([place]))[0]
+    values = objectives.signs * run.memory.several.told_at(np.array([place]))[0]
     return reading._replace(values=tuple(values.tolist()))
-
-
-def _trial_row(out: Outstanding, now: float) -> TrialRow:
-    return TrialRow(out.trial.id, out.row, out.restart, now, int(out.is_again))
 
 
 def _identity(run: Run) -> dict[str, Any]:
@@ -218,13 +192,13 @@ def _identity(run: Run) -> dict[str, Any]:
         "strategy": _strategy_to_dict(run.strategy),
         "starts": [
             {
-                "x": start.x.tolist(),
-                "value": None if start.reading is None else _plain(start.reading),
+                "x": x.tolist(),
+                "value": None if reading is None else _plain(reading),
                 "total_violation": violation,
             }
-            for start, violation in zip(run.starts, run.start_violations, strict=True)
+            for (x, reading), violation in zip(run.starts, run.start_violations, strict=True)
         ],
-        "has_constraints": len(run.constraints) > 0,
+        "has_constraints": len(run.constraints.functions) > 0,
         "created": time.time(),
     }
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dcmaes._validation import ArgumentError
-from dcmaes.run._trial import Reading
 
 # "dcma" in ASCII: says in the header of the database whose it is.
 APPLICATION_ID = 0x64636D61
@@ -58,27 +57,6 @@ _STATEMENTS = [statement.strip() for statement in TABLES.split(";") if statement
 _CONTENTS = ("run", "sitting", "ask", "trial", "evaluation", "loss", "snapshot")
 # Digests of rows are added up in this many bits: SQLite's integers have one more, so no sum overflows.
 DIGEST_MASK = 2**62 - 1
-
-
-class TrialRow(NamedTuple):
-    """A trial that was handed out: its point as a row of bytes, and when (seconds since 1970).
-
-    `is_again` is 1 if it is to make sure of a point that is known, otherwise 0.
-    """
-
-    id: int
-    point: bytes
-    restart: int
-    asked_at: float
-    is_again: int
-
-
-class Tell(NamedTuple):
-    """A trial that was told: what came of it, and when, in seconds from the start of the run."""
-
-    trial: int
-    reading: Reading
-    told_at: float
 
 
 class Loss(NamedTuple):

@@ -11,14 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcmaes._validation import ArgumentError
-from dcmaes.run._history import History, statuses_of
+from dcmaes.run._history import statuses_of
 from dcmaes.run._result import Result, result_of
 from dcmaes.run._run import Run
 from dcmaes.run._settings import StopReason
+from dcmaes.run._trial import Reading
 from dcmaes.space import Space
 from dcmaes.store._reader import Reader
 from dcmaes.store._restoring import rebuild
-from dcmaes.store._schema import Sitting, Tell, translated_errors
+from dcmaes.store._schema import Sitting, translated_errors
 from dcmaes.strategies import Strategy
 
 
@@ -90,16 +91,15 @@ class StoredRun:
         self._run: Run = rebuild(reader, space, strategy)
         self._optimizer_time = reader.optimizer_time()
         self.space: Space = self._run.space
-        settings = self._run.settings
-        self.history = History(self._run.memory, self.space, settings.sign, settings.objectives)
+        self.history = self._run.history
         self.settings = _settings(reader, self.sittings[-1])
         self.pending = tuple(
-            Pending(out.trial.id, out.trial.point, row.asked_at)
-            for out, row in zip(self._run.outstanding.values(), reader.pending(), strict=True)
+            Pending(trial.id, trial.point, since)
+            for trial, since in zip(self._run.outstanding.values(), reader.pending_since(), strict=True)
         )
-        tells = list(reader.tells())
-        self.timeline = tuple(_span(tell) for tell in tells if tell.reading.worker is not None)
-        self.failures = tuple(self._failures(tells))
+        told = [(trial.id, reading) for trial, reading in reader.told()]
+        self.timeline = tuple(_span(*one) for one in told if one[1].worker is not None)
+        self.failures = tuple(self._failures(told))
         self.losses = tuple(reader.losses())
         self.started = self.settings["created"]
         self.updated = reader.last_write()
@@ -137,9 +137,9 @@ class StoredRun:
             result = result_of(self._run, self._optimizer_time)
             return replace(result, stop_reason=self.stop_reason, message=self.message)
 
-    def _failures(self, tells: list[Tell]) -> Iterator[Failure]:
-        n_given = len(self.history) - len(tells)
-        for i, (trial_id, reading, _) in enumerate(tells, start=n_given):
+    def _failures(self, told: list[tuple[int, Reading]]) -> Iterator[Failure]:
+        n_given = len(self.history) - len(told)
+        for i, (trial_id, reading) in enumerate(told, start=n_given):
             if reading.reason is not None:
                 point, worker = self.history[i].point, reading.worker
                 yield Failure(trial_id, point, reading.reason, reading.traceback, worker)
@@ -194,6 +194,6 @@ def _settings(reader: Reader, last: Sitting) -> dict[str, Any]:
     return {**last.limits, **{key: identity[key] for key in kept}, **several, "versions": last.versions}
 
 
-def _span(tell: Tell) -> Span:
-    started, status = tell.reading.started_at, str(statuses_of(np.array(tell.reading.violation)))
-    return Span(tell.trial, str(tell.reading.worker), started, started + tell.reading.seconds, status)
+def _span(trial_id: int, reading: Reading) -> Span:
+    started, status = reading.started_at, str(statuses_of(np.array(reading.violation)))
+    return Span(trial_id, str(reading.worker), started, started + reading.seconds, status)

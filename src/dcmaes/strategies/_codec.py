@@ -99,10 +99,10 @@ class Coded(Generic[T]):
     Attributes
     ----------
     state_type : type
-        The frozen dataclass.
+        The frozen dataclass, or a union of several.
     """
 
-    state_type: ClassVar[type[Any]]
+    state_type: ClassVar[Any]
 
     def state_to_dict(self, state: T) -> dict[str, Any]:
         """Return the state as plain data."""

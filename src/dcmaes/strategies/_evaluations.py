@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -230,7 +231,12 @@ class RowCodec:
 
     def key(self, row: bytes) -> bytes:
         """Return at most 16 bytes that stand for the row: the row itself, or its digest."""
-        return row if self.row_size <= _KEY_SIZE else blake2b(row, digest_size=_KEY_SIZE).digest()
+        return row if self.row_size <= _KEY_SIZE else _digest(row)
+
+
+@lru_cache(maxsize=256)  # a point is looked up when it is drawn, and again when it is told
+def _digest(row: bytes) -> bytes:
+    return blake2b(row, digest_size=_KEY_SIZE).digest()
 
 
 def _smallest_type(sites: Sites) -> np.dtype[np.generic]:

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.pareto import hypervolume
 from dcmaes.space import Sites
 from dcmaes.strategies._evaluations import RECORD, WORST, Evaluation, Evaluations, Rank, RowCodec, gathered
 from dcmaes.strategies._several import Several
@@ -60,6 +59,8 @@ class Memory:
         How many evaluations that were paid for have failed.
     has_violations : bool
         Whether some point told was infeasible: beyond a constraint, but not without limit.
+    several : Several
+        The values of several objectives.
     excluded : dict of bytes to float
         Violation by key of each point that a cheap constraint excludes, in finite spaces.
 
@@ -84,7 +85,7 @@ class Memory:
     ) -> None:
         self.sites = sites
         self.n_objectives = n_objectives
-        self._several = Several(n_objectives, reference, is_averaged=is_averaged)
+        self.several = Several(n_objectives, reference, is_averaged=is_averaged)
         self.codec = RowCodec(sites)
         self.starts = Evaluations.empty(sites.dimension)
         self.best: int | None = None
@@ -98,7 +99,7 @@ class Memory:
         self._reasons: dict[int, str] = {}
         self._first: dict[bytes, int] = {}
         self._latest: dict[int, int] = {}
-        self._out: dict[int, tuple[bytes, bytes]] = {}
+        self._out: dict[int, bytes] = {}
         self._n_out: dict[bytes, int] = {}
         self._draws: list[_Excluded] = []
         self._n_draws = 0
@@ -115,19 +116,18 @@ class Memory:
     def append(
         self,
         row: bytes,
-        key: bytes,
         evaluation: Evaluation,
         reason: str | None = None,
         values: Sequence[float] | None = None,
         means: Sequence[float] | None = None,
     ) -> int:
-        """Add one evaluation of the point that `row` and its `key` stand for, and return its place.
+        """Add one evaluation of the point that `row` stands for, and return its place.
 
         `values` are those of several objectives, to be minimized, None for a failure; `means` are the means
         over all evaluations of the point, if these count.
         """
         place = self._n
-        first = self._first.setdefault(key, place)
+        first = self._first.setdefault(self.codec.key(row), place)
         previous = -1 if first == place else self._latest.get(first, first)
         if previous >= 0:
             self._latest[first] = place
@@ -145,7 +145,7 @@ class Memory:
             self.best, self._best_rank = place, rank
         self.has_violations |= 0.0 < evaluation.mean.violation < math.inf
         if self.n_objectives > 1:
-            self._several.append(values, evaluation.mean.violation <= 0.0, means, first, previous)
+            self.several.append(values, evaluation.mean.violation <= 0.0, means, first, previous)
         return place
 
     def tell(self, told: Evaluations, values: FloatArray | None = None) -> Evaluations:
@@ -161,21 +161,20 @@ class Memory:
         """
         places = []
         for i, row in enumerate(self.codec.rows(told.x)):
-            key = self.codec.key(row)
             if told.is_repeat[i]:
-                places.append(self._first.get(key, -1))
+                places.append(self._first.get(self.codec.key(row), -1))
                 continue
             value, violation, count = float(told.value[i]), float(told.violation[i]), int(told.count[i])
             mean = Rank(violation, value)
             one = Evaluation(self._n, value, violation, 0, math.nan, 0.0, False, False, mean, count)
             several = None if values is None else values[i].tolist()
-            places.append(self.append(row, key, one, values=several))
+            places.append(self.append(row, one, values=several))
         return replace(told, x=self.sites.canonical(told.x), row=np.array(places, dtype=np.int64))
 
-    def exclude(self, key: bytes, violation: float) -> None:
+    def exclude(self, row: bytes, violation: float) -> None:
         """Remember that constraints exclude a point; in an infinite space it will not come again."""
         if self._is_finite:
-            self.excluded[key] = violation
+            self.excluded[self.codec.key(row)] = violation
 
     def add_excluded(self, row: bytes, violation: float) -> None:
         """Remember an excluded point that a strategy drew, which is told of it for nothing."""
@@ -185,17 +184,17 @@ class Memory:
         self._n_draws += 1
         self.has_violations |= violation < math.inf
 
-    def hand_out(self, trial_id: int, row: bytes, key: bytes) -> None:
+    def hand_out(self, trial_id: int, row: bytes) -> None:
         """Remember that the point of a trial is pending."""
-        self._out[trial_id] = row, key
-        self._n_out[key] = self._n_out.get(key, 0) + 1
+        self._out[trial_id] = row
+        self._n_out[row] = self._n_out.get(row, 0) + 1
 
     def take_back(self, trial_id: int) -> None:
         """Forget that the point of a trial is pending."""
-        _, key = self._out.pop(trial_id)
-        n_left = self._n_out.pop(key) - 1
+        row = self._out.pop(trial_id)
+        n_left = self._n_out.pop(row) - 1
         if n_left:
-            self._n_out[key] = n_left
+            self._n_out[row] = n_left
 
     def _compare(self, one: Evaluation, before: Evaluation) -> None:
         """Learn from another value at the same point how noisy values are."""
@@ -211,20 +210,15 @@ class Memory:
     # What is known of points.
 
     @property
-    def n_points(self) -> int:
-        """How many different points were evaluated."""
-        return len(self._first)
-
-    @property
     def n_known(self) -> int:
         """How many different points are evaluated, excluded or pending."""
-        n_new = sum(key not in self._first for key in self._n_out)
+        n_new = sum(self.codec.key(row) not in self._first for row in self._n_out)
         return len(self._first) + len(self.excluded) + n_new
 
     @property
     def pending(self) -> FloatArray:
         """Coded points out for evaluation, shape (k, d)."""
-        return self.codec.coded(row for row, _ in self._out.values())
+        return self.codec.coded(self._out.values())
 
     @property
     def n_seen(self) -> int:
@@ -244,38 +238,39 @@ class Memory:
     def contains(self, x: FloatArray) -> NDArray[np.bool_]:
         """Tell for each row of `x` whether it was evaluated, is pending, or is excluded."""
         first, n, out, excluded = self._first, self._n, self._n_out, self.excluded
-        keys = [self.codec.key(row) for row in self.codec.rows(np.atleast_2d(x))]
-        known = [first.get(key, n) < n or key in out or key in excluded for key in keys]
+        pairs = [(row, self.codec.key(row)) for row in self.codec.rows(np.atleast_2d(x))]
+        known = [row in out or first.get(key, n) < n or key in excluded for row, key in pairs]
         return np.array(known, dtype=np.bool_)
 
-    def is_out(self, key: bytes) -> bool:
-        """Tell whether the point with this key is pending."""
-        return key in self._n_out
+    def is_out(self, row: bytes) -> bool:
+        """Tell whether the point of a row is pending."""
+        return row in self._n_out
 
     def find(self, x: FloatArray) -> int | None:
         """Return the place of the first evaluation of a coded point, shape (d,), or None."""
-        return self.find_key(self._key(x))
+        return self.find_row(self.codec.rows(x[np.newaxis])[0])
 
-    def find_key(self, key: bytes) -> int | None:
-        """Return the same for the point with this key."""
-        place = self._first.get(key)
+    def find_row(self, row: bytes) -> int | None:
+        """Return the same for the point of a row."""
+        place = self._first.get(self.codec.key(row))
         return None if place is None or place >= self._n else place
+
+    def exclusion(self, row: bytes) -> float | None:
+        """Return by how much a point violates the constraints that exclude it; None if that is not known."""
+        return self.excluded.get(self.codec.key(row)) if self.excluded else None
 
     def rank(self, x: FloatArray) -> Rank | None:
         """Return violation and value of a point, shape (d,), when it was first evaluated; None if unknown.
 
         A point that constraints exclude has a violation and no value.
         """
-        key = self._key(x)
-        place = self.find_key(key)
+        (row,) = self.codec.rows(x[np.newaxis])
+        place = self.find_row(row)
         if place is not None:
             mean = self.evaluation(place).mean
             return Rank.of(mean.value, mean.violation)
-        violation = self.excluded.get(key)
+        violation = self.exclusion(row)
         return None if violation is None else Rank(violation, math.inf)
-
-    def _key(self, x: FloatArray) -> bytes:
-        return self.codec.key(self.codec.rows(x[np.newaxis])[0])
 
     # What was evaluated.
 
@@ -342,16 +337,7 @@ class Memory:
         (array([0, 1]), array([[2., 1.],
                [1., 3.]]))
         """
-        return self.evaluations(places).value[:, None] if self.n_objectives == 1 else self._several.at(places)
-
-    def told_values_at(self, places: IntArray) -> FloatArray:
-        """Return the values of several objectives as they were told at some places, shape (n, m)."""
-        return self._several.told_at(places)
-
-    @property
-    def is_averaged(self) -> bool:
-        """Whether several objectives are averaged over the evaluations of a point."""
-        return self._several.is_averaged
+        return self.evaluations(places).value[:, None] if self.n_objectives == 1 else self.several.at(places)
 
     @property
     def front(self) -> IntArray:
@@ -359,22 +345,18 @@ class Memory:
 
         Of a point whose evaluations are averaged, that of the last one.
         """
-        return self._several.front
+        return self.several.front
 
     @property
     def reference(self) -> FloatArray | None:
         """The worst values of several objectives that are of interest, shape (m,), or None."""
-        return self._several.reference
+        return self.several.reference
 
     @property
     def grown_at(self) -> int | None:
         """The last evaluation that enlarged the hypervolume of the front, else the best; None if none did."""
-        grown_at = self._several.grown_at
+        grown_at = self.several.grown_at
         return self.best if grown_at is None else grown_at
-
-    def hypervolume(self, reference: FloatArray) -> float:
-        """Return the hypervolume of the front of several objectives up to a reference, shape (m,)."""
-        return hypervolume(self.values_at(self.front), reference)
 
     def leaders(self, n: int) -> IntArray:
         """Return the places of the best evaluations, at most `n`, best first; ties as told.
@@ -435,7 +417,7 @@ class Memory:
         now = copy.copy(self)
         now._out, now._n_out = dict(self._out), dict(self._n_out)
         now._draws = self._draws[-MOST_EXCLUDED:]
-        now._several = self._several.snapshot()
+        now.several = self.several.snapshot()
         return now
 
     def copy(self) -> Memory:
@@ -452,7 +434,7 @@ class Memory:
         for name, value in vars(self).items():
             if isinstance(value, (bytearray, dict, list)):
                 setattr(other, name, value.copy())
-        other._several = self._several.copy()
+        other.several = self.several.copy()
         return other
 
     def _recall(self, most: int) -> Evaluations:

@@ -11,12 +11,30 @@ def conformance_spaces() -> dict[str, Space]:
     >>> sorted(conformance_spaces())[:3]
     ['all_kinds', 'array_steps', 'binary']
     """
+    return {**_of_one_kind(), **_of_several_kinds(), **_with_conditions()}
+
+
+def _of_one_kind() -> dict[str, Space]:
+    """Return spaces whose variables are all alike."""
     return {
         "binary": Space.binary(12),
         "one_binary": Space.binary(1),
         "integers": Space.integers(5, -50, 50),
         "huge_integers": Space.integers(2, -(10**9), 10**9),
         "log_integers": Space.integers(3, 1, 10**6, log=True),
+        "ordinal": Space({"batch": Ordinal([16, 32, 64]), "size": Ordinal(["s", "m", "l", "xl"])}),
+        "categorical": Space(
+            {"a": Categorical(["x", "y", "z"]), "b": Categorical(range(200)), "c": Categorical(["one"])}
+        ),
+        "continuous": Space.array([Float(-5.0, 5.0)] * 4),
+        "log_continuous": Space.array([Float(1e-8, 1e2, log=True), Float(-1e300, 1e-300)]),
+        "one_continuous": Space.array([Float(0.0, 1.0)]),
+    }
+
+
+def _of_several_kinds() -> dict[str, Space]:
+    """Return spaces of several kinds of variables, circles, steps and single values among them."""
+    return {
         "periodic": Space.array([Integer(0, 23, periodic=True), Float(0.0, 360.0, periodic=True)]),
         "lattices": Space.array(
             [Integer(0, 23, periodic=True), Integer(7, 7), Binary(), Integer(1, 900, log=True)]
@@ -30,13 +48,6 @@ def conformance_spaces() -> dict[str, Space]:
             }
         ),
         "array_steps": Space.array([Integer(-9, 9, step=3), Float(0.0, 1.0, step=0.125), Float(0.0, 1.0)]),
-        "ordinal": Space({"batch": Ordinal([16, 32, 64]), "size": Ordinal(["s", "m", "l", "xl"])}),
-        "categorical": Space(
-            {"a": Categorical(["x", "y", "z"]), "b": Categorical(range(200)), "c": Categorical(["one"])}
-        ),
-        "continuous": Space.array([Float(-5.0, 5.0)] * 4),
-        "log_continuous": Space.array([Float(1e-8, 1e2, log=True), Float(-1e300, 1e-300)]),
-        "one_continuous": Space.array([Float(0.0, 1.0)]),
         "single_values": Space.array([Integer(7, 7), Float(2.5, 2.5), Integer(0, 1), Float(0.0, 1.0)]),
         "one_point": Space.integers(2, 3, 3),
         "all_kinds": Space(
@@ -52,6 +63,12 @@ def conformance_spaces() -> dict[str, Space]:
                 "only": Categorical(["this"]),
             }
         ),
+    }
+
+
+def _with_conditions() -> dict[str, Space]:
+    """Return spaces in which some variables are active only with certain values of others."""
+    return {
         "conditional": Space(
             {
                 "model": Categorical(["svm", "forest", "linear"]),

@@ -18,11 +18,16 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from dcmaes._validation import check_integer
-from dcmaes.integrations.optuna._branches import Branches
 from dcmaes.integrations.optuna._follower import Follower
-from dcmaes.integrations.optuna._parameters import ParameterSpace, nearest
-from dcmaes.integrations.optuna._trials import CONSTRAINTS_KEY, finished, is_maximized, outcome
-from dcmaes.integrations.optuna._warm_start import first_points, read_warm_start
+from dcmaes.integrations.optuna._parameters import Branches, ParameterSpace, nearest
+from dcmaes.integrations.optuna._trials import (
+    CONSTRAINTS_KEY,
+    finished,
+    first_points,
+    is_maximized,
+    outcome,
+    read_warm_start,
+)
 from dcmaes.optimizer import Optimizer
 from dcmaes.run._objectives import Objectives, read_objectives
 from dcmaes.strategies import Strategy, make_strategy

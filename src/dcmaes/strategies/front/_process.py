@@ -9,8 +9,7 @@ from scipy.special import ndtr
 
 from dcmaes._validation import FloatArray
 from dcmaes.models import Process, Scales
-from dcmaes.pareto import is_nondominated
-from dcmaes.pareto._hypervolume import spread_points
+from dcmaes.pareto import is_nondominated, spread_points
 from dcmaes.space import Sites
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies.front._constants import (

@@ -11,7 +11,7 @@ import numpy as np
 from dcmaes._validation import FloatArray, check_choice, check_integer, check_number
 from dcmaes.distributions import CenteredBinomial, LatticeGaussian
 from dcmaes.space import Sites
-from dcmaes.strategies._codec import decode, encode
+from dcmaes.strategies._codec import Coded
 from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies._protocol import Summary
@@ -34,7 +34,7 @@ from dcmaes.strategies.paper._printed import (
 )
 
 
-class Paper:
+class Paper(Coded[PaperState | LawState]):
     """Algorithm 1 of "A discrete version of CMA-ES", with only what is needed to make it well defined.
 
     A reference for comparisons, for binary, integer and ordinal variables. It treats every variable as
@@ -66,6 +66,8 @@ class Paper:
     >>> result.stop_reason
     <StopReason.CONVERGED: 'converged'>
     """
+
+    state_type = PaperState | LawState
 
     def __init__(
         self,
@@ -212,17 +214,6 @@ class Paper:
     def law(self, state: PaperState | LawState, memory: Memory) -> LatticeGaussian | None:
         """Return the search distribution with update="likelihood"; the printed one keeps no law."""
         return state.law if isinstance(state, LawState) and state.free.size else None
-
-    def state_to_dict(self, state: PaperState | LawState) -> dict[str, Any]:
-        """Return the state as plain data."""
-        data: dict[str, Any] = encode(state)
-        return data
-
-    def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> PaperState | LawState:
-        """Return the state that `state_to_dict` described."""
-        if self.update_rule == "likelihood":
-            return decode(LawState, data, sites)
-        return decode(PaperState, data, sites)
 
 
 def _correlation(covariance: FloatArray, deviation: FloatArray) -> FloatArray:
