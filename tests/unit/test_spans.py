@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcmaes.strategies._spans import holds, with_place
+from dcmaes.strategies._evaluations import holds, with_place
 
 
 @given(st.lists(st.integers(-1, 30)))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, check_choice, shown
 from dcmaes.space import Sites
+from dcmaes.strategies._codec import Coded
 from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies._memory import Memory
 
@@ -169,6 +170,28 @@ class Proposer(Strategy[State], Protocol[State]):
 
     def join(self, state: State, memory: Memory) -> State:
         """Return the state at the beginning of a turn, after others have evaluated points."""
+
+
+class Part(Coded[State]):
+    """What proposers have in common that are only parts of `auto`: no options, and one run each."""
+
+    def options(self) -> Mapping[str, Any]:
+        """Return the options as plain data: there are none."""
+        return {}
+
+    def join(self, state: State, memory: Memory) -> State:
+        """Return the state as it is: others do not change it."""
+        return state
+
+    def restart(self, state: State, rng: np.random.Generator, memory: Memory) -> State | None:
+        """Return None: there is nothing to begin again."""
+        return None
+
+    def summary(self, state: State, memory: Memory) -> Summary:
+        """Return the best point as a distribution on that one point; before there is one, the middle."""
+        sites = memory.sites
+        x = sites.uniform(np.full(sites.dimension, 0.5)) if memory.best is None else memory.x(memory.best)
+        return Summary.at(sites, x)
 
 
 def strategy_names() -> tuple[str, ...]:

@@ -14,10 +14,9 @@ from dcmaes.distributions import LatticeGaussian
 from dcmaes.space import Sites
 from dcmaes.strategies._codec import Coded
 from dcmaes.strategies._credit import Credit
-from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
+from dcmaes.strategies._evaluations import WORST, Evaluations, Rank, Spans, with_place
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies._protocol import Proposer, Strategy, Summary
-from dcmaes.strategies._spans import Spans, with_place
 from dcmaes.strategies.blocks import Blocks, BlocksState
 from dcmaes.strategies.cma import Cma, CmaState
 from dcmaes.strategies.gaussian_process import GaussianProcess, ProcessState

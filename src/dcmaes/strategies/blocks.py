@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 
 from dcmaes._validation import FloatArray
 from dcmaes.space import Sites
-from dcmaes.strategies._codec import Coded
 from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
 from dcmaes.strategies._memory import Memory
-from dcmaes.strategies._protocol import Summary
+from dcmaes.strategies._protocol import Part
 
 Block = tuple[int, ...]
 # The states of a block are all tried if there are no more than this.
@@ -90,7 +88,7 @@ class BlocksState:
         return x
 
 
-class Blocks(Coded[BlocksState]):
+class Blocks(Part[BlocksState]):
     """Find blocks of sites that add to the value independently, and the best state of each.
 
     Exact where the values are such a sum and without noise, and soon over where they are not: for spaces
@@ -121,10 +119,6 @@ class Blocks(Coded[BlocksState]):
         """The name of the strategy."""
         return "blocks"
 
-    def options(self) -> Mapping[str, Any]:
-        """Return the options as plain data: there are none."""
-        return {}
-
     def init(self, sites: Sites, memory: Memory, budget: int, rng: np.random.Generator) -> BlocksState:
         """Return the first state, at the best point of the memory; there must be one."""
         return begin(sites, memory, rng)
@@ -141,21 +135,9 @@ class Blocks(Coded[BlocksState]):
         """Return the state after learning from `told`."""
         return advance(state, memory)
 
-    def join(self, state: BlocksState, memory: Memory) -> BlocksState:
-        """Return the state as it is: the base is what it was."""
-        return state
-
     def convergence(self, state: BlocksState, memory: Memory) -> str | None:
         """Return why the search is over, or None."""
         return state.why_over or None
-
-    def restart(self, state: BlocksState, rng: np.random.Generator, memory: Memory) -> BlocksState | None:
-        """Return None: what differences tell is told."""
-        return None
-
-    def summary(self, state: BlocksState, memory: Memory) -> Summary:
-        """Return the base, from which everything is a change, as a distribution on that one point."""
-        return Summary.at(state.sites, state.base)
 
     def interactions(self, state: BlocksState, memory: Memory) -> FloatArray:
         """Return 1 for sites of one block, else 0, shape (d, d)."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr
@@ -13,11 +12,10 @@ from scipy.special import log_ndtr, ndtr
 from dcmaes._validation import FloatArray
 from dcmaes.models import Process, Scales, log_densities
 from dcmaes.space import Sites
-from dcmaes.strategies._codec import Coded
 from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies._labels import low_rise, rises
 from dcmaes.strategies._memory import Memory
-from dcmaes.strategies._protocol import Summary
+from dcmaes.strategies._protocol import Part
 
 # Points proposed for each update.
 BATCH = 2
@@ -65,7 +63,7 @@ class ProcessState:
     n_fits: int
 
 
-class GaussianProcess(Coded[ProcessState]):
+class GaussianProcess(Part[ProcessState]):
     """Propose the points of largest expected improvement under a Gaussian process of all values.
 
     Meant for the first few hundred evaluations of anything: one of the proposers of `auto`.
@@ -86,10 +84,6 @@ class GaussianProcess(Coded[ProcessState]):
     def name(self) -> str:
         """The name of the strategy."""
         return "process"
-
-    def options(self) -> Mapping[str, Any]:
-        """Return the options as plain data: there are none."""
-        return {}
 
     def init(self, sites: Sites, memory: Memory, budget: int, rng: np.random.Generator) -> ProcessState:
         """Return the first state, with the scales that are expected of any function."""
@@ -130,15 +124,6 @@ class GaussianProcess(Coded[ProcessState]):
     def convergence(self, state: ProcessState, memory: Memory) -> str | None:
         """Return None: there is always a most promising point."""
         return None
-
-    def restart(self, state: ProcessState, rng: np.random.Generator, memory: Memory) -> ProcessState | None:
-        """Return None: it never converges."""
-        return None
-
-    def summary(self, state: ProcessState, memory: Memory) -> Summary:
-        """Return the best point as a distribution on that one point."""
-        x = state.sites.uniform(np.full(state.sites.dimension, 0.5))
-        return Summary.at(state.sites, x if memory.best is None else memory.x(memory.best))
 
     def interactions(self, state: ProcessState, memory: Memory) -> FloatArray:
         """Return zeros, shape (d, d): relevances are of single sites."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +12,9 @@ from numpy.typing import NDArray
 from dcmaes._validation import FloatArray
 from dcmaes.models import EXACT, cliques, minimum_of, polynomial_of
 from dcmaes.space import Sites
-from dcmaes.strategies._codec import Coded
 from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
 from dcmaes.strategies._memory import Memory
-from dcmaes.strategies._protocol import Summary
+from dcmaes.strategies._protocol import Part
 from dcmaes.strategies.blocks import ROUNDING, elsewhere, is_difference
 from dcmaes.strategies.sparse import spread, usable
 
@@ -102,7 +100,7 @@ class NeighboursState:
         return x
 
 
-class Neighbours(Coded[NeighboursState]):
+class Neighbours(Part[NeighboursState]):
     """Find out which sites interact, fit a function with a table for all that interact, and minimize it.
 
     Exact where each site interacts with a few others and there is no noise, and soon over where not
@@ -133,10 +131,6 @@ class Neighbours(Coded[NeighboursState]):
     def name(self) -> str:
         """The name of the strategy."""
         return "neighbours"
-
-    def options(self) -> Mapping[str, Any]:
-        """Return the options as plain data: there are none."""
-        return {}
 
     def init(self, sites: Sites, memory: Memory, budget: int, rng: np.random.Generator) -> NeighboursState:
         """Return the first state, at the best point of the memory; there must be one."""
@@ -177,16 +171,6 @@ class Neighbours(Coded[NeighboursState]):
     def convergence(self, state: NeighboursState, memory: Memory) -> str | None:
         """Return why the search is over, or None."""
         return state.why_over or None
-
-    def restart(
-        self, state: NeighboursState, rng: np.random.Generator, memory: Memory
-    ) -> NeighboursState | None:
-        """Return None: what differences tell is told."""
-        return None
-
-    def summary(self, state: NeighboursState, memory: Memory) -> Summary:
-        """Return the base, from which differences are taken, as a distribution on that one point."""
-        return Summary.at(state.sites, state.base)
 
     def interactions(self, state: NeighboursState, memory: Memory) -> FloatArray:
         """Return 1 for sites that interact, else 0, shape (d, d)."""

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models import SparseQuadratic, annealed, sparse_quadratic, sparse_quadratic_by_differences
 from dcmaes.space import Sites
-from dcmaes.strategies._codec import Coded
 from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies._memory import Memory
-from dcmaes.strategies._protocol import Summary
+from dcmaes.strategies._protocol import Part
 
 # Points whose values are waited for, while each may still change the function.
 BATCH = 4
@@ -67,7 +64,7 @@ class SparseState:
     why_over: str
 
 
-class Sparse(Coded[SparseState]):
+class Sparse(Part[SparseState]):
     """Explain all values by a sum over few pairs of sites, and evaluate the points where that is lowest.
 
     It needs values to begin with, and is over at once where they are no such sum (docs/maths.md, section S).
@@ -96,10 +93,6 @@ class Sparse(Coded[SparseState]):
         """The name of the strategy."""
         return "sparse"
 
-    def options(self) -> Mapping[str, Any]:
-        """Return the options as plain data: there are none."""
-        return {}
-
     def init(self, sites: Sites, memory: Memory, budget: int, rng: np.random.Generator) -> SparseState:
         """Return the first state: the function that explains the values in the memory."""
         return begin(sites, memory.evaluations(np.arange(len(memory))))
@@ -116,24 +109,12 @@ class Sparse(Coded[SparseState]):
         """Return the state after learning from `told`."""
         return learn(state, told, memory)
 
-    def join(self, state: SparseState, memory: Memory) -> SparseState:
-        """Return the state as it is: the function explains what it explained."""
-        return state
-
     def convergence(self, state: SparseState, memory: Memory) -> str | None:
         """Return why the search is over, or None."""
         patience = n_contrasts(state.sites)
         if state.idle > patience:
             return f"no improvement in {state.idle} evaluations (patience {patience})"
         return state.why_over or None
-
-    def restart(self, state: SparseState, rng: np.random.Generator, memory: Memory) -> SparseState | None:
-        """Return None: what the values tell is told."""
-        return None
-
-    def summary(self, state: SparseState, memory: Memory) -> Summary:
-        """Return the best point as a distribution on that one point."""
-        return Summary.at(state.sites, _best(state, memory))
 
     def interactions(self, state: SparseState, memory: Memory) -> FloatArray:
         """Return the size of the interaction of each pair of sites, shape (d, d); zero without a function."""

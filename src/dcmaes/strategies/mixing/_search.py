@@ -8,9 +8,8 @@ import numpy as np
 
 from dcmaes._validation import FloatArray
 from dcmaes.space import Sites
-from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
+from dcmaes.strategies._evaluations import WORST, Evaluations, Rank, holds, with_place
 from dcmaes.strategies._memory import Memory
-from dcmaes.strategies._spans import holds, with_place
 from dcmaes.strategies.mixing._plans import Begin
 from dcmaes.strategies.mixing._state import BEGIN, CLIMB, MixingState, Population, make_plan
 

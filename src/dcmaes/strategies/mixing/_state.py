@@ -10,8 +10,7 @@ import numpy as np
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.space import Sites
 from dcmaes.strategies._codec import DERIVED
-from dcmaes.strategies._evaluations import Rank
-from dcmaes.strategies._spans import Spans
+from dcmaes.strategies._evaluations import Rank, Spans
 from dcmaes.strategies.mixing._linkage import clusters
 from dcmaes.strategies.mixing._plans import Begin, Climb, Mask, Mix, Plan
 
