@@ -21,22 +21,30 @@ def run(problem, space, budget, seed):
     )
 
 
-# Means over 20 instances, with other random numbers: 4100, 2700, 5600 and 1300 evaluations.
+# Means over 20 instances, with other random numbers: 4100, 2700 and 1300 evaluations.
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(
     ("make", "n", "budget"),
     [
         (problems.trap, 60, 9_000),
         (problems.max_sat, 50, 7_000),
-        (problems.ising_torus, 64, 8_000),
         (problems.planted_graph, 60, 4_000),
     ],
 )
 def test_binary_problems(make, n, budget, seed):
-    options = {"disorder": True} if make is problems.ising_torus else {}
-    problem = make(n, instance=seed, **options)
+    problem = make(n, instance=seed)
     result = run(problem, dc.Space.binary(n), budget, seed)
     assert result.fun <= problem.optimum + problem.tolerance
+
+
+def test_spin_glasses_on_a_torus():
+    """Their times have a long tail: 21 of 24 instances take fewer than 8,000 evaluations, the slowest 11,262.
+
+    If that is the share, fewer than four of six are solved with a probability of 3 %.
+    """
+    made = [problems.ising_torus(64, disorder=True, instance=seed) for seed in range(6)]
+    found = [run(problem, dc.Space.binary(64), 8_000, seed).fun for seed, problem in enumerate(made)]
+    assert sum(f <= p.optimum + p.tolerance for f, p in zip(found, made, strict=True)) >= 4
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -9,11 +9,11 @@ from alone import Alone, hand_out
 import dcmaes as dc
 from dcmaes.space import Categorical, Float, Integer, Space
 from dcmaes.strategies import Evaluations, Memory, make_strategy
-from dcmaes.strategies._credit import Credit
+from dcmaes.strategies._credit import FADE, Credit
 from dcmaes.strategies.auto import BLOCKS, MODEL, POPULATION, PROCESS, SHARING, Auto
 
 # The regression and the process have spent so much that it is the population's turn.
-SPENT = Credit(np.zeros(3), np.array([1e6, 1e6, 0.0]), 0.0)
+SPENT = Credit(np.zeros(3), np.array([1e6, 1e6, 0.0]), 0.0, np.ones(3))
 
 
 class Nothing:
@@ -101,17 +101,16 @@ def test_a_population_begins_once_models_gain_nothing():
     assert 40 < n < 200  # the model's patience is 58
 
 
-def test_the_population_begins_with_the_best_point_of_the_others():
+def test_the_population_begins_without_the_points_of_the_others():
     strategy, rng = Alone(Auto()), np.random.default_rng(0)
     state = at_population(strategy, rng)
-    memory = strategy.memory(state)
-    assert state.parts[POPULATION].pyramid[0].contains(memory.x(memory.best))
+    assert state.parts[POPULATION].pyramid == ()
 
 
 def test_the_model_moves_to_what_others_find():
     strategy, rng = Alone(Auto()), np.random.default_rng(0)
     state = told(strategy, at_population(strategy, rng), [-7.0], rng)
-    back = Credit(np.zeros(3), np.array([0.0, 1e6, 1e6]), 0.0)
+    back = Credit(np.zeros(3), np.array([0.0, 1e6, 1e6]), 0.0, np.ones(3))
     state = told(strategy, replace(state, credit=back), [8.0], rng)
     memory = strategy.memory(state)
     assert state.turn == MODEL
@@ -140,10 +139,11 @@ def test_results_that_come_late_count_for_the_one_that_proposed_them():
 def test_blocks_are_looked_for_when_the_model_has_converged():
     strategy, rng = Alone(Auto()), np.random.default_rng(0)
     state = told(strategy, started(strategy, rng), [3.0, 2.0, 1.0, 0.0], rng)
-    only_model = Credit(np.zeros(3), np.array([0.0, 1e9, 1e9]), 0.0)
+    only_model = Credit(np.zeros(3), np.array([0.0, 1e9, 1e9]), 0.0, np.ones(3))
     while strategy.convergence(state) is None:
         state = told(strategy, replace(state, credit=only_model, look_at=np.inf), [5.0] * 4, rng)
     state = strategy.restart(state, rng)
+    np.testing.assert_array_equal(state.credit.trust, [FADE, 1.0, 1.0])
     assert state.parts[BLOCKS] is not None
     assert state.turn == BLOCKS
 
@@ -152,7 +152,7 @@ def test_no_blocks_are_looked_for_among_numbers():
     space = Space({"a": Categorical(["x", "y", "z"]), "b": Integer(0, 50)})
     strategy, rng = Alone(Auto()), np.random.default_rng(0)
     state = strategy.init(space.sites, Evaluations.empty(2), 1000, rng)
-    only_model = Credit(np.zeros(3), np.array([0.0, 1e9, 1e9]), 0.0)
+    only_model = Credit(np.zeros(3), np.array([0.0, 1e9, 1e9]), 0.0, np.ones(3))
     while strategy.convergence(state) is None:
         state = replace(state, credit=only_model)
         state = told(strategy, state, rng.random(strategy.batch_size(state)) + 1, rng)

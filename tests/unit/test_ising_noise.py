@@ -142,7 +142,7 @@ def test_a_restart_begins_at_the_point_that_is_best_beyond_doubt():
 
 
 def test_under_noise_the_population_of_auto_averages():
-    spent = Credit(np.zeros(3), np.array([1e9, 1e9, 0.0]), 0.0)
+    spent = Credit(np.zeros(3), np.array([1e9, 1e9, 0.0]), 0.0, np.ones(3))
     for is_noisy, expected in ((False, "MixingState"), (True, "CmaState")):
         strategy = Alone(Auto())
         state = strategy.update(started(strategy), evaluated(np.eye(D)[:4], [4.0, 3.0, 2.0, 1.0]))

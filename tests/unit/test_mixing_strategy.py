@@ -1,5 +1,8 @@
 """Single steps of the `mixing` strategy, and what is told to it from elsewhere."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from alone import Alone
@@ -9,7 +12,7 @@ from dcmaes.space import CATEGORY
 from dcmaes.strategies import Evaluations, Mixing
 from dcmaes.strategies.mixing import _search
 from dcmaes.strategies.mixing._plans import Climb, Mix
-from dcmaes.strategies.mixing._state import BEGIN, CLIMB
+from dcmaes.strategies.mixing._state import BEGIN, CLIMB, Population, Tally
 from dcmaes.testing import conformance_spaces
 
 
@@ -38,13 +41,6 @@ def ask(state, n=1, pending=()):
 
 def told(x, *values):
     return Evaluations(np.atleast_2d(x), np.array(values, dtype=float), np.zeros(len(values)))
-
-
-def joined(state, found):
-    """Return the state with these points, known from elsewhere, in the lowest floor."""
-    memory = strategy.memory(state).copy()
-    memory.tell(found)
-    return strategy._keep(Mixing().join(state, memory, len(found)), memory)
 
 
 def climbed(function, d=8, seed=0):
@@ -83,6 +79,34 @@ def test_a_climb_ends_when_nothing_is_left_to_try_and_costs_no_evaluation_twice(
     state = climbed(lambda x: seen.append(x.tobytes()) or x.sum())
     np.testing.assert_array_equal(state.pyramid[0].x, np.zeros((1, 8)))
     assert len(set(seen)) == len(seen) <= 17
+
+
+def test_changes_are_tried_again_as_often_as_that_improves_as_mixing_does():
+    """(L5), by hand: mixing improves 3 times in 30."""
+    improved = np.array([3.0, 20, 9, 1, 0])
+    assert Tally(np.array([30.0, 40, 99, 99, 99]), improved).n_tries == 2  # 10 / 100 against 2 / 100
+    assert Tally(np.array([30.0, 40, 100, 99, 99]), improved).n_tries == 1  # 10 / 101
+    assert Tally(np.array([30.0, 40, 99, 19, 9]), improved).n_tries == math.inf  # 10 / 100, 2 / 20, 1 / 10
+    assert Tally(np.array([0.0, 40, 99, 99, 99]), np.zeros(5)).n_tries == math.inf
+
+
+def test_what_improves_is_counted_by_how_often_it_was_tried():
+    state = climbed(lambda x: x.sum())
+    n_ones = state.tally.improved[1]
+    np.testing.assert_array_equal(state.tally.tried[:2], [0, 8])
+    assert state.tally.improved.tolist() == [0, n_ones, 0, 0, 0]
+    assert n_ones > 0 < state.tally.tried[2] <= 8
+
+
+def test_a_climb_in_which_second_tries_are_useless_is_over_after_first_ones():
+    useless = Tally(np.array([100.0, 0, 100, 100, 100]), np.array([50.0, 0, 0, 0, 0]))
+    state = replace(start(), tally=useless)
+    seen = []
+    while not state.pyramid:
+        x = ask(state)
+        seen.append(x[0].tobytes())
+        state = strategy.update(state, told(x, x.sum()))
+    assert len(seen) == 1 + 8
 
 
 def test_points_out_for_evaluation_are_not_drawn_again():
@@ -132,48 +156,6 @@ def test_infeasible_and_failed_points_are_worse_than_any_feasible_one():
     assert state.level == (0.0, 9.0)
 
 
-def test_joining_adds_good_points_once():
-    state = start(3)
-    x = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]])
-    found = Evaluations(x, np.array([2.0, 1.0, 2.0, np.nan]), np.array([0.0, 0.0, 0.0, np.inf]))
-    state = joined(state, found)
-    np.testing.assert_array_equal(state.pyramid[0].x, x[[1, 0]])
-    assert joined(state, found) is state
-
-
-def test_points_that_joined_are_copied_from():
-    """A solution that needs eight changes at once gets them from one that joined."""
-    rng = np.random.default_rng(2)
-
-    def function(x):
-        return x[8:].sum() + (-5.0 if x[:8].all() else x[:8].sum())
-
-    x = rng.integers(0, 2, (6, 16)).astype(float)
-    x[:, :8] = np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0])[:, None]
-    values = []
-    for found in (np.empty((0, 16)), x):
-        state = joined(
-            start(16), Evaluations(found, np.array([function(y) for y in found]), np.zeros(len(found)))
-        )
-        for _ in range(90):
-            y = ask(state)
-            state = strategy.update(state, told(y, function(y[0])))
-        values.append(state.record[1])
-    assert values == [0.0, -5.0]
-
-
-def test_joining_while_mixing_with_the_lowest_floor_begins_that_again():
-    state, rng = start(10), np.random.default_rng(1)
-    while state.phase != 0:
-        state = strategy.update(state, told(ask(state), rng.random()))
-    state = joined(state, told(rng.integers(0, 2, (5, 10)).astype(float), *range(5)))
-    again = strategy.state_from_dict(strategy.state_to_dict(state), state.sites)
-    for _ in range(30):
-        np.testing.assert_array_equal(ask(state), ask(again))
-        result = told(ask(state), rng.random())
-        state, again = strategy.update(state, result), strategy.update(again, result)
-
-
 @pytest.mark.parametrize("name", conformance_spaces())
 def test_every_single_change_of_a_climb_can_be_found_again(name):
     sites, rng = conformance_spaces()[name].sites, np.random.default_rng(3)
@@ -220,11 +202,37 @@ def test_only_what_it_was_told_is_passed_over():
     assert state.told == ((0, 2),)
 
 
+def test_solutions_of_the_pyramid_are_copied_from():
+    """A solution that needs eight changes at once gets them from one that has them."""
+    rng = np.random.default_rng(2)
+
+    def function(x):
+        return x[8:].sum() + (-5.0 if x[:8].all() else x[:8].sum())
+
+    x = rng.integers(0, 2, (6, 16)).astype(float)
+    x[:, :8] = np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0])[:, None]
+    values = []
+    for pyramid in ((), (Population(x, seed=0),)):
+        state = replace(start(16), pyramid=pyramid)
+        for _ in range(90):
+            y = ask(state)
+            state = strategy.update(state, told(y, function(y[0])))
+        values.append(state.record[1])
+    assert values == [0.0, -5.0]
+
+
+def test_what_others_have_found_does_not_enter_the_pyramid():
+    state = start()
+    memory = strategy.memory(state).copy()
+    memory.tell(told(np.zeros(8), -1.0))
+    assert Mixing().join(state, memory) is state
+
+
 def test_interactions_show_a_planted_pair():
     rng = np.random.default_rng(8)
     x = rng.integers(0, 2, (60, 5)).astype(float)
     x[:, 4] = x[:, 1]
-    strength = strategy.interactions(joined(start(5), told(x, *range(60))))
+    strength = strategy.interactions(replace(start(5), pyramid=(Population(x, seed=0),)))
     assert np.unravel_index(strength.argmax(), strength.shape) == (1, 4)
 
 

@@ -104,7 +104,7 @@ def test_auto_finds_the_function_in_the_climbs_of_its_partner(monkeypatch):
     state = strategy.update(state, told(x, [problem(row) for row in x]))
     n = 0
     # The regression and the process have spent so much that they never get a turn.
-    never = Credit(np.zeros(3), np.array([1e9, 1e9, 0.0]), 0.0)
+    never = Credit(np.zeros(3), np.array([1e9, 1e9, 0.0]), 0.0, np.ones(3))
     population = Mixing().init(sites, Memory(sites), 0, rng)
     state = replace(
         state.with_part(POPULATION, population), credit=never, turn=POPULATION, turns=((20, POPULATION),)

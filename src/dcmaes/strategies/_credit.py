@@ -10,6 +10,8 @@ from dcmaes._validation import FloatArray, IntArray
 
 # What each improvement leaves of the counts before it (T2).
 KEEP = 0.85
+# What each converged run of a proposer leaves of the trust in it (T3).
+FADE = 0.25
 # The smallest share of the one that gains least.
 SMALLEST_SHARE = 0.02
 
@@ -21,13 +23,16 @@ class Credit:
     Both are forgotten with every improvement, whoever brings it, not with time: where improvements are rare,
     the few that there were count for long.
 
-    An improvement of the usual size counts as one, a tiny one as nothing, a huge one as two.
+    An improvement of the usual size counts as one, a tiny one as nothing, a huge one as two. A proposer whose
+    runs converge one after the other without any is trusted less and less.
 
     Attributes
     ----------
     gains, spent : arrays of shape (k,)
     usual : float
         Geometric mean of the sizes of the last improvements; 0 before the first.
+    trust : array of shape (k,)
+        How far the rate at which each of them improved is believed to go on, in (0, 1].
 
     Examples
     --------
@@ -43,22 +48,29 @@ class Credit:
     gains: FloatArray
     spent: FloatArray
     usual: float
+    trust: FloatArray
 
     @staticmethod
     def none(n: int) -> Credit:
         """Return the credit of `n` proposers before anything is evaluated."""
-        return Credit(np.zeros(n), np.zeros(n), 0.0)
+        return Credit(np.zeros(n), np.zeros(n), 0.0, np.ones(n))
 
     def after(self, who: int, gain: float) -> Credit:
         """Return the credit after an evaluation of a proposer that improved the best value by `gain`."""
         own = np.arange(len(self.gains)) == who
         if gain <= 0:
-            return Credit(self.gains, self.spent + own, self.usual)
+            return Credit(self.gains, self.spent + own, self.usual, self.trust)
         usual = self.usual or gain
         counts = 2 / (1 + usual / gain)  # (T2)
         # Improvements shrink by orders of magnitude, so their geometric mean follows them.
         usual = float(np.sqrt(usual) * np.sqrt(gain))
-        return Credit(KEEP * self.gains + own * counts, KEEP * self.spent + own, usual)
+        trust = np.where(own, 1.0, self.trust)  # (T3)
+        return Credit(KEEP * self.gains + own * counts, KEEP * self.spent + own, usual, trust)
+
+    def after_run(self, who: int) -> Credit:
+        """Return the credit after a run of a proposer has converged (T3)."""
+        own = np.arange(len(self.gains)) == who
+        return Credit(self.gains, self.spent, self.usual, np.where(own, FADE * self.trust, self.trust))
 
     def next(self, expected: FloatArray, batch: IntArray) -> int:
         """Return who is first to have used up its share of the evaluations with one batch more (T1).
@@ -72,6 +84,7 @@ class Credit:
             How many evaluations each of them asks for at a time.
         """
         can_propose = expected[0] > 0
-        rate = np.where(can_propose, (self.gains + expected[0]) / (self.spent + expected[1]), 0.0)
+        rate = self.trust * (self.gains + expected[0]) / (self.spent + expected[1])
+        rate = np.where(can_propose, rate, 0.0)
         share = np.maximum(rate / rate.sum(), SMALLEST_SHARE)
         return int(np.where(can_propose, (self.spent + batch) / share, np.inf).argmin())

@@ -198,7 +198,7 @@ class Auto(Coded[AutoState]):
             part = self._proposer(state, who).restart(state.parts[who], rng, memory)
             if part is None:
                 return None
-            state = state.with_part(who, part)
+            state = replace(state.with_part(who, part), credit=state.credit.after_run(who))
         return self._next(state, memory)
 
     def summary(self, state: AutoState, memory: Memory) -> Summary:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from dcmaes._validation import FloatArray
@@ -11,7 +9,7 @@ from dcmaes.space import Sites
 from dcmaes.strategies._evaluations import WORST, Evaluations, Rank, holds, with_place
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies.mixing._plans import Begin
-from dcmaes.strategies.mixing._state import BEGIN, CLIMB, MixingState, Population, make_plan
+from dcmaes.strategies.mixing._state import BEGIN, CLIMB, MixingState, Population, Tally, make_plan
 
 # How many steps to points out for evaluation are passed over for one sample, and how many to known points are
 # made in a row, before one is handed out after all: in a space that is nearly known there may be no other.
@@ -34,11 +32,13 @@ def begin(sites: Sites, x: FloatArray, level: Rank, seed: int, memory: Memory) -
         phase=BEGIN,
         plan=Begin(),
         done=np.zeros(1, dtype=np.bool_),
+        tries=np.zeros(1, dtype=np.int64),
         at=0,
         proposal=x,
         has_improved=False,
         pyramid=(),
         told=(),
+        tally=Tally.none(),
     )
     if level == WORST:
         return state
@@ -81,29 +81,10 @@ def learn(state: MixingState, told: Evaluations, memory: Memory) -> MixingState:
     return walk.state()
 
 
-def join(state: MixingState, told: Evaluations, memory: Memory) -> MixingState:
-    """Return the state with evaluated points added to the lowest floor; failures and known ones are not."""
-    order = told.order()
-    usable = told.x[order[np.isfinite(told.violation[order])]]
-    _, first = np.unique(usable, axis=0, return_index=True)
-    rows = [row for row in usable[np.sort(first)] if not any(floor.contains(row) for floor in state.pyramid)]
-    if not rows:
-        return state
-    lowest = state.pyramid[0] if state.pyramid else Population(np.empty((0, len(state.x))), state.seed)
-    state = replace(state, pyramid=(lowest.with_solutions(np.array(rows)), *state.pyramid[1:]))
-    if state.phase != 0:
-        return state
-    # A phase that mixes with the lowest floor begins again: its plan is made of what the floor was.
-    walk = Walk(state, memory)
-    walk.enter(0)
-    walk.settle()
-    return walk.state()
-
-
 class Walk:
     """A state being worked on: the same attributes, to be changed in place.
 
-    Arrays are replaced and never written to, but for `done`, which is the walk's own.
+    Arrays are replaced and never written to, but for `done` and `tries`, which are the walk's own.
     """
 
     def __init__(self, state: MixingState, memory: Memory) -> None:
@@ -114,6 +95,7 @@ class Walk:
         self.x, self.level, self.record = state.x, state.level, state.record
         self.done, self.at, self.proposal = state.done.copy(), state.at, state.proposal
         self.has_improved, self.pyramid, self.told = state.has_improved, state.pyramid, state.told
+        self.tries, self.tally = state.tries.copy(), state.tally
 
     def state(self) -> MixingState:
         """Return the state as it is now."""
@@ -127,11 +109,13 @@ class Walk:
             phase=self.phase,
             plan=self.plan,
             done=self.done,
+            tries=self.tries,
             at=self.at,
             proposal=self.proposal,
             has_improved=self.has_improved,
             pyramid=self.pyramid,
             told=self.told,
+            tally=self.tally,
         )
 
     def take(self, y: FloatArray, level: Rank, place: int) -> None:
@@ -179,7 +163,10 @@ class Walk:
         if self.phase == BEGIN:
             self.level = level
             self.enter(CLIMB)
-        elif level < self.level or (level == self.level and self.phase != CLIMB):
+            return
+        self.tries[step] += 1
+        self.tally = self.tally.after(int(self.tries[step]) if self.phase == CLIMB else 0, level < self.level)
+        if level < self.level or (level == self.level and self.phase != CLIMB):
             self._keep(y, level, step)
         else:
             self.done[step] = True
@@ -194,6 +181,7 @@ class Walk:
         self.phase, self.has_improved, self.at = phase, False, 0
         self.plan = make_plan(sites, seed, self.counter, phase, self.pyramid)
         self.done = np.zeros(self.plan.n_steps, dtype=np.bool_)
+        self.tries = np.zeros(self.plan.n_steps, dtype=np.int64)
 
     def _visit(self, y: FloatArray, level: Rank) -> None:
         """Take a point that is no step of the plan, if it is better, and near the solution or a record."""
@@ -209,6 +197,10 @@ class Walk:
     def _keep(self, y: FloatArray, level: Rank, step: int) -> None:
         self.done[step] = not self.plan.repeats(step)
         self.done = self.plan.left_done(self.done, step)
+        if self.phase == CLIMB:
+            # A step along a line that goes on in its direction is no second try of the same change.
+            self.tries[step] *= not self.plan.repeats(step)
+            self.done |= self.tries >= self.tally.n_tries
         self.has_improved = self.has_improved or level < self.level
         self.x, self.level, self.at = y.copy(), level, step
 

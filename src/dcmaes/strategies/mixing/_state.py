@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,6 +16,8 @@ from dcmaes.strategies.mixing._linkage import clusters
 from dcmaes.strategies.mixing._plans import Begin, Climb, Mask, Mix, Plan
 
 BEGIN, CLIMB = -2, -1
+# Single changes that are tried more often than this on one solution are counted together.
+MOST_TRIES = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +50,48 @@ class Population:
 
 
 @dataclass(frozen=True, eq=False)
+class Tally:
+    """How often steps have improved a solution, to tell how often a single change is worth trying on it.
+
+    Attributes
+    ----------
+    tried, improved : arrays of shape (1 + MOST_TRIES,)
+        First those of mixing, then of single changes tried the first time, the second time, and so on; the
+        last one also counts all later times.
+
+    Examples
+    --------
+    Mixing improves a tenth of the time, and changes tried a second time never did:
+
+    >>> Tally(np.array([50.0, 64, 64, 0, 0]), np.array([5.0, 16, 0, 0, 0])).n_tries
+    1
+    >>> Tally.none().n_tries
+    inf
+    """
+
+    tried: FloatArray
+    improved: FloatArray
+
+    @staticmethod
+    def none() -> Tally:
+        """Return the tally before anything was tried."""
+        return Tally(np.zeros(1 + MOST_TRIES), np.zeros(1 + MOST_TRIES))
+
+    def after(self, n_tries: int, is_better: bool) -> Tally:
+        """Return the tally after a single change that was tried so many times; 0 for a step of mixing."""
+        own = np.arange(1 + MOST_TRIES) == min(n_tries, MOST_TRIES)
+        return Tally(self.tried + own, self.improved + own * is_better)
+
+    @property
+    def n_tries(self) -> float:
+        """How often a single change is tried on one solution: while that improves as often as mixing."""
+        rate = (self.improved + 1) / (self.tried + 1)  # (L5)
+        rate[0] = self.improved[0] / max(self.tried[0], 1)
+        useless = np.flatnonzero(rate[2:] < rate[0])
+        return 1 + int(useless[0]) if len(useless) else math.inf
+
+
+@dataclass(frozen=True, eq=False)
 class MixingState:
     """State of the `mixing` strategy.
 
@@ -66,6 +111,8 @@ class MixingState:
         BEGIN (evaluate the solution), CLIMB (try single changes), or the floor that it is mixed with.
     done : bool array
         Which of them need not be tried any more.
+    tries : int array
+        How often each of them was tried.
     at : int
         The step that comes next.
     proposal : array of shape (d,)
@@ -76,6 +123,8 @@ class MixingState:
         Its floors.
     told : Spans
         Places in the memory of the points it was told: only these are passed over as known.
+    tally : Tally
+        How often steps have improved a solution.
     plan : Plan
         The steps of the phase, as `make_plan` returns them.
     """
@@ -88,11 +137,13 @@ class MixingState:
     record: Rank
     phase: int
     done: Mask
+    tries: IntArray
     at: int
     proposal: FloatArray
     has_improved: bool
     pyramid: tuple[Population, ...]
     told: Spans
+    tally: Tally
     plan: Plan = field(default_factory=Begin, metadata=DERIVED)
 
     @property

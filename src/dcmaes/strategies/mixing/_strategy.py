@@ -15,7 +15,7 @@ from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies._protocol import Summary
 from dcmaes.strategies.mixing._linkage import information
-from dcmaes.strategies.mixing._search import begin, join, learn, propose
+from dcmaes.strategies.mixing._search import begin, learn, propose
 from dcmaes.strategies.mixing._state import MixingState, make_plan
 
 # Midpoints at which the uniform law is tabulated for the summary while there is no population.
@@ -73,20 +73,9 @@ class Mixing:
         """Return the state after learning from `told`."""
         return learn(state, told, memory)
 
-    def join(self, state: MixingState, memory: Memory, n: int = 1) -> MixingState:
-        """Return the state with the best `n` points of the memory on the lowest floor of the pyramid.
-
-        So what another proposer has found is there to be copied from.
-
-        >>> strategy, rng = Mixing(), np.random.default_rng(1)
-        >>> import dcmaes as dc
-        >>> memory = Memory(dc.Space.binary(3).sites)
-        >>> state = strategy.init(memory.sites, memory, 100, rng)
-        >>> told = memory.tell(Evaluations(np.eye(3), np.arange(3.0), np.zeros(3)))
-        >>> len(strategy.join(state, memory).pyramid[0].x)
-        1
-        """
-        return join(state, memory.evaluations(memory.leaders(n)), memory)
+    def join(self, state: MixingState, memory: Memory) -> MixingState:
+        """Return the state as it is: the best point of others, copied by all, would make solutions alike."""
+        return state
 
     def convergence(self, state: MixingState, memory: Memory) -> str | None:
         """Return None: there is always another solution to begin with."""
