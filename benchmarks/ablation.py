@@ -1,11 +1,12 @@
 """What the parts of a strategy are worth: each switched off in turn, over rows of all suites.
 
-    python benchmarks/ablation.py [--strategy ising] [--seeds 3] [--every 3] [--budget 600] [--only PART]
+    python benchmarks/ablation.py [--strategy auto] [--seeds 1] [--rows 8] [--budget 1000] [--only PART]
 
 For each part and suite: the area under the curve of targets hit without the part, over that with all parts;
-below 1, the part helps. Two standard errors of the difference over the rows are beside it. Every third row
-of each suite is run, with budgets cut to 600 evaluations, so that a part takes minutes. Runs are kept in the
-folder `--results` and not made again; results/ablation.txt has what it printed.
+below 1, the part helps. Two standard errors of the difference over the rows are beside it. Eight rows of each
+suite, evenly spaced, are run with budgets cut to 1,000 evaluations, so that a part takes minutes; `--match`
+takes all rows with some text in their name instead. Runs are kept in the folder `--results` and not made
+again; results/ablation.txt has what it printed.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from dcmaes.strategies import auto
 from dcmaes.strategies.ising import _model, _neighbourhood, _proposals, _strategy, _update
 from dcmaes_bench import _measures as measures
 from dcmaes_bench import _results, suite
@@ -39,9 +41,13 @@ PARTS: dict[str, list[tuple[Any, str, Any]]] = {
     "barrier": [(_model, "LARGEST_BARRIER_NOISE", -1.0)],
     "cliffs": [(_update, "_judged_cliff", lambda state, near: state)],
     "restarts at the best": [(_strategy, "RESTART_SHARES", (0.1, 0.3, 1.0))],
-    "widths below the spacing": [(_model, "WIDTH_IN_GAPS", 1.0)],
     "radii": [(_proposals, "RADII", (2.0,))],
     "limits of changes": [(_proposals, "CHANGE_LIMITS", (1e6,))],
+    "blocks": [(auto.Auto, "_may_have_blocks", lambda self, memory: False)],
+    "sparse": [(auto.Auto, "_looked_for_pairs", lambda self, state, memory: state)],
+    "neighbours": [(auto.Auto, "_looked_for_neighbours", lambda self, state, memory: state)],
+    "process": [(auto.GaussianProcess, "is_useful", lambda self, memory: False)],
+    "population": [(auto, "FIRMLY", 0.0)],
 }
 SUITES = ("pbo", "integer", "mixint", "categorical", "combinatorial", "small")
 
@@ -64,7 +70,10 @@ def main() -> None:
     options = _parser().parse_args()
     parts = [part for part in PARTS if options.only in part or part == "all"]
     rows = [row for name in SUITES for row in suite(name) if row.label not in HELD_OUT]
-    rows = [row for name in SUITES for row in [r for r in rows if r.suite == name][:: options.every]]
+    if options.match is None:
+        rows = [row for name in SUITES for row in _spaced([r for r in rows if r.suite == name], options.rows)]
+    else:
+        rows = [row for row in rows if options.match in row.label]
     for part in parts:
         folder = options.results / part.replace(" ", "_")
         with without(part):
@@ -79,6 +88,11 @@ def main() -> None:
         n_runs = sum(len(found["all"][name].keys() & found[part][name].keys()) for name in SUITES)
         cells = "".join(f" {_cell(ratio)} |" for ratio in (*ratios, every))
         print(f"| {part} | {n_runs} |{cells}", flush=True)
+
+
+def _spaced(rows: list[Any], n: int) -> list[Any]:
+    """Return at most `n` rows, evenly spaced."""
+    return [rows[i] for i in np.unique(np.linspace(0, len(rows) - 1, n).astype(int))]
 
 
 def _areas(results: Path, part: str, strategy: str) -> dict[str, dict[tuple[str, int], float]]:
@@ -116,10 +130,11 @@ def _cell(areas: Any) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--strategy", default="ising")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--every", type=int, default=3)
-    parser.add_argument("--budget", type=int, default=600)
+    parser.add_argument("--strategy", default="auto")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--rows", type=int, default=8, help="how many of each suite")
+    parser.add_argument("--match", help="the rows with this in their name instead")
+    parser.add_argument("--budget", type=int, default=1000)
     parser.add_argument("--only", default="", help="only parts whose name contains this")
     parser.add_argument("--results", type=Path, required=True, help="folder for the runs")
     return parser
