@@ -71,6 +71,19 @@ def test_the_model_begins_and_the_process_joins_once_it_has_enough_values():
     assert state.turn == PROCESS
 
 
+def test_while_points_are_out_it_is_the_turn_of_the_process():
+    strategy, rng = Auto(), np.random.default_rng(0)
+    memory = Memory(Space.binary(10).sites)
+    state = strategy.init(memory.sites, memory, 1000, rng)
+    x = rng.permutation(2**10)[:24, None] >> np.arange(10) & 1
+    for part in np.split(x.astype(float), 6):
+        state = strategy.update(state, memory.tell(Evaluations(part, part.sum(axis=1), np.zeros(4))), memory)
+    spent = replace(state, credit=SPENT)
+    assert strategy._next(spent, memory).turn == POPULATION
+    hand_out(memory, np.ones(10))
+    assert strategy._next(spent, memory).turn == PROCESS
+
+
 def test_who_gains_gets_more_of_the_evaluations():
     def shares(gains_of):
         strategy, rng = Alone(Auto()), np.random.default_rng(0)

@@ -296,6 +296,9 @@ class Auto(Coded[AutoState]):
         of_process = OF_MODELS if self._process.is_useful(memory) else NOTHING
         has_begun = bool(np.isfinite(state.model.level.violation))
         of_population = (FIRMLY, FIRMLY * state.model.patience) if has_begun else NOTHING
+        if of_process != NOTHING and memory.n_trials > len(memory):
+            # Only the process knows what points that are out leave to be expected.
+            return np.array([NOTHING, of_process, NOTHING]).T
         return np.array([OF_MODELS, of_process, of_population]).T
 
     def _batches(self, state: AutoState) -> IntArray:
