@@ -123,7 +123,7 @@ def _cell(areas: Any) -> str:
     """Return the ratio of the mean areas, and two standard errors of their difference in the same unit."""
     before, after = areas
     if len(before) < 2:
-        return f"{after.mean() / before.mean():.3f}" if len(before) else ""
+        return ""
     error = 2 * (after - before).std(ddof=1) / np.sqrt(len(before))
     return f"{after.mean() / before.mean():.3f} ± {error / before.mean():.3f}"
 

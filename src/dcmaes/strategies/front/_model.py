@@ -27,6 +27,7 @@ from dcmaes.strategies.ising._constants import (
     LARGEST_PAIRS,
     SMALLEST_REACH,
     SMALLEST_WEIGHT,
+    WIDTH_IN_GAPS,
 )
 from dcmaes.strategies.ising._neighbourhood import distances, improved, limit_of, nearness
 
@@ -219,5 +220,5 @@ def _width(known: Known, centre: int, near: IntArray, sites: Sites) -> FloatArra
     typical = WIDTH_FACTOR * np.sqrt((step**2).mean(axis=0))
     # A site in which all neighbours agree is looked at as far as the others, on average.
     typical = np.where(typical > 0, typical, typical[sites.is_line].mean() if sites.is_line.any() else 0.0)
-    width: FloatArray = np.clip(typical, np.maximum(SMALLEST_WIDTH, gap), LARGEST_WIDTH)
+    width: FloatArray = np.clip(typical, np.maximum(SMALLEST_WIDTH, WIDTH_IN_GAPS * gap), LARGEST_WIDTH)
     return width

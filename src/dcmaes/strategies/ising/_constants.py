@@ -17,6 +17,8 @@ FIRST_WIDTH = 0.2
 SMALLEST_WIDTH, LARGEST_WIDTH = 1e-12, 0.5
 # Widths follow this multiple of the root mean square step of the better proposals, with this decay.
 WIDTH_FACTOR, WIDTH_KEEP = 1.5, 0.9
+# A lattice is never looked at more closely than this fraction of its spacing.
+WIDTH_IN_GAPS = 0.4
 # How many widths from the centre numeric sites may go, in the proposals of a batch in turn: what is near may
 # be known better, but a minimum of which the model is sure may be further away.
 RADII = (0.5, 2.0, 4.0, 8.0)

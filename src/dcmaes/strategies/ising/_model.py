@@ -21,6 +21,7 @@ from dcmaes.strategies.ising._constants import (
     PATIENCE,
     PATIENCE_BY_FEATURE,
     SMALLEST_CHOICES,
+    WIDTH_IN_GAPS,
 )
 from dcmaes.strategies.ising._neighbourhood import Neighbourhood, improved
 from dcmaes.strategies.ising._plateau import Blame
@@ -77,9 +78,9 @@ class IsingState:
 
     @cached_property
     def feature_map(self) -> FeatureMap:
-        """Features relative to the centre; a lattice is not looked at more closely than its spacing."""
+        """Features relative to the centre."""
         gap = np.where(self.sites.is_numeric, self.sites.spacing(self.sites.coordinate(self.centre)), 0.0)
-        return FeatureMap(self.sites, self.centre, np.maximum(self.width, gap))
+        return FeatureMap(self.sites, self.centre, np.maximum(self.width, WIDTH_IN_GAPS * gap))
 
     @property
     def patience(self) -> int:
