@@ -41,6 +41,7 @@ PARTS: dict[str, list[tuple[Any, str, Any]]] = {
     "barrier": [(_model, "LARGEST_BARRIER_NOISE", -1.0)],
     "cliffs": [(_update, "_judged_cliff", lambda state, near: state)],
     "restarts at the best": [(_strategy, "RESTART_SHARES", (0.1, 0.3, 1.0))],
+    "widths below the spacing": [(_model, "WIDTH_IN_GAPS", 1.0)],
     "radii": [(_proposals, "RADII", (2.0,))],
     "limits of changes": [(_proposals, "CHANGE_LIMITS", (1e6,))],
     "blocks": [(auto.Auto, "_may_have_blocks", lambda self, memory: False)],
@@ -123,7 +124,7 @@ def _cell(areas: Any) -> str:
     """Return the ratio of the mean areas, and two standard errors of their difference in the same unit."""
     before, after = areas
     if len(before) < 2:
-        return ""
+        return f"{after.mean() / before.mean():.3f}" if len(before) else ""
     error = 2 * (after - before).std(ddof=1) / np.sqrt(len(before))
     return f"{after.mean() / before.mean():.3f} ± {error / before.mean():.3f}"
 
