@@ -76,8 +76,8 @@ relatives of CMA-ES, it is **dcmaes cma**. Slow optimizers have run fewer rows o
   until then.
 """
 
-VERSIONS = """The suites `small` and `hpo` were run with the default strategy as it is now; all others, and the
-rows of `cma`, before its searches shared evaluations by what they gain.
+VERSIONS = """The suites `small` and `hpo` were run with the default strategy as it is now; all others, and
+the rows of `cma`, before its searches shared evaluations by what they gain.
 `benchmarks/results/before_and_after.txt` compares the two on one seed of each row."""
 
 README_NOTE = """The table has areas under the curve of targets reached, and VBP: the area relative to the
