@@ -11,7 +11,7 @@ from dcmaes.distributions import LatticeGaussian
 from dcmaes.models import FeatureMap, Regression
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies.ising._constants import LOW_SHARES, MEMORY, WIDE_STEPS
-from dcmaes.strategies.ising._model import IsingState, around, fit, model
+from dcmaes.strategies.ising._model import IsingState, around, labelled, model
 
 N_RECENT = 50  # evaluations whose spread gives the temperature
 SMALLEST_TEMPERATURE = 1e-6  # in units of the values' deviation
@@ -20,7 +20,7 @@ SMALLEST_TEMPERATURE = 1e-6  # in units of the values' deviation
 def wide_model(state: IsingState, memory: Memory) -> Regression:
     """Return a regression in which also values far above the best count: what is asked is who interacts."""
     # Also who interacts in a penalty, so a cliff does not count.
-    used = fit(replace(state, cliff=""), around(state, memory)).used
+    used, _ = labelled(replace(state, cliff=""), around(state, memory))
     return used.regression(LOW_SHARES[-1], state.variances).fitted(WIDE_STEPS)
 
 

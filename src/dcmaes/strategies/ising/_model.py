@@ -128,21 +128,25 @@ def around(state: IsingState, memory: Memory) -> Neighbourhood:
 
 def fit(state: IsingState, near: Neighbourhood) -> Fit:
     """Return the regressions on evaluations near the centre."""
-    low_share = LOW_SHARES[state.low_share]
-    used = labelled(state, near)
-    limit = used.limit(state.barrier_variances)
-    # The barrier of a cliff was judged when the cliff was found.
-    is_barrier = bool(state.cliff) or state.barrier_variances[Component.NOISE] <= LARGEST_BARRIER_NOISE
-    barrier = limit if is_barrier else None
-    if barrier is None:
-        used = used.penalized
-    return Fit(used, used.regression(low_share, state.variances), limit, barrier)
+    used, limit = labelled(state, near)
+    values = used.regression(LOW_SHARES[state.low_share], state.variances)
+    return Fit(used, values, limit, limit if _is_barrier(state) else None)
 
 
-def labelled(state: IsingState, near: Neighbourhood) -> Neighbourhood:
-    """Return evaluations with what is beyond a cliff labelled as well: from here on, only excess counts."""
+def labelled(state: IsingState, near: Neighbourhood) -> tuple[Neighbourhood, Regression | None]:
+    """Return evaluations with what is beyond a cliff labelled as well, and the regression on how far.
+
+    From here on only excess counts. If no regression tells who is beyond, nobody is: rises have penalties.
+    """
     found = find_cliff(near, LOW_SHARES[state.low_share], state.variances) if state.cliff else None
-    return near if found is None else found[0].labelled(near, state.cliff)
+    used = near if found is None else found[0].labelled(near, state.cliff)
+    limit = used.limit(state.barrier_variances)
+    return (used if limit is not None and _is_barrier(state) else used.penalized), limit
+
+
+def _is_barrier(state: IsingState) -> bool:
+    """Tell whether the regression on violations explains them; with a cliff, that was judged before."""
+    return bool(state.cliff) or bool(state.barrier_variances[Component.NOISE] <= LARGEST_BARRIER_NOISE)
 
 
 def refined(state: IsingState, near: Neighbourhood) -> IsingState:
@@ -158,7 +162,8 @@ def refined(state: IsingState, near: Neighbourhood) -> IsingState:
 
 def foresight(state: IsingState, near: Neighbourhood) -> float:
     """Return how well the regression predicts values that were left out (Q9)."""
-    return fit(state, near).used.foresight(LOW_SHARES[state.low_share], state.variances)
+    used, _ = labelled(state, near)
+    return used.foresight(LOW_SHARES[state.low_share], state.variances)
 
 
 def best_of(told: Evaluations, deviation: float) -> tuple[FloatArray, Rank] | None:
