@@ -7,8 +7,7 @@ import numpy as np
 
 from dcmaes.strategies import Memory, Rank
 from dcmaes.strategies._evaluations import Evaluation
-from dcmaes.strategies.ising._constants import MEMORY
-from dcmaes.strategies.ising._model import model
+from dcmaes.strategies.ising._learning import model
 
 
 class Alone:
@@ -35,7 +34,7 @@ class Alone:
 
     def known(self, state):
         """Return the evaluations that it is of."""
-        return self.memory(state).recall(MEMORY)
+        return self.memory(state).recall()
 
     def _keep(self, state, memory):
         self._last = memory

@@ -114,7 +114,7 @@ def test_every_command_and_option_is_in_the_reference():
 
 
 def test_every_exit_code_is_in_the_reference():
-    from dcmaes.cli._errors import ExitCode
+    from dcmaes.cli._answers import ExitCode
 
     text = (ROOT / "docs" / "api" / "cli.md").read_text(encoding="utf-8")
     assert {int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)} == set(map(int, ExitCode))

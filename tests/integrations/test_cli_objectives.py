@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from command_line import run
 
-from dcmaes.cli._errors import SpecError
 from dcmaes.cli._spec import parse_spec
+from dcmaes.cli._toml import SpecError
 
 SPACE = """
 [space]
@@ -62,7 +62,7 @@ def test_a_run_goes_on_with_its_objectives():
 
 def test_a_function_returns_a_dict(folder):
     (folder / "own.py").write_text("def both(point):\n    return {'a': point['n'], 'b': -point['n']}\n")
-    text = 'objective = "own:both"\nbudget = 12\n[objectives]\na = "minimize"\nb = "maximize"\n' + SPACE
+    text = 'objective = "own:both"\nbudget = 42\n[objectives]\na = "minimize"\nb = "maximize"\n' + SPACE
     Path("own.toml").write_text(text)
     found = json.loads(run("minimize", "own.toml", "-q", "--json").stdout)
     assert [entry["point"]["n"] for entry in found["front"]] == [0]

@@ -16,7 +16,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import TrialState, create_trial  # noqa: E402
 
 from dcmaes.integrations.optuna import DcmaesSampler  # noqa: E402
-from dcmaes.integrations.optuna._trials import spread_out  # noqa: E402
+from dcmaes.integrations.optuna._study import spread_out  # noqa: E402
 
 SPACE = {
     "a": IntDistribution(0, 9),

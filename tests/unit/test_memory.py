@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import dcmaes as dc
 from dcmaes.strategies import Evaluations, Memory, Rank
 from dcmaes.strategies._evaluations import Evaluation, RowCodec
-from dcmaes.strategies._memory import MOST_EXCLUDED
+from dcmaes.strategies._memory import MOST_RECALLED
 
 
 def add(memory, x, value, violation=0.0, *, mean=None, count=1, is_again=False):
@@ -221,7 +221,7 @@ def test_what_is_excluded_comes_back():
 
 def test_excluded_points_do_not_pile_up():
     memory = line()
-    for i in range(3 * MOST_EXCLUDED):
+    for i in range(3 * MOST_RECALLED):
         memory.add_excluded(bytes([i % 100]), 1.0 + i)
-    told = memory.recall(4 * MOST_EXCLUDED)
-    assert told.violation.tolist() == [1.0 + i for i in range(2 * MOST_EXCLUDED, 3 * MOST_EXCLUDED)]
+    told = memory.recall(4 * MOST_RECALLED)
+    assert told.violation.tolist() == [1.0 + i for i in range(2 * MOST_RECALLED, 3 * MOST_RECALLED)]

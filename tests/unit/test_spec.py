@@ -7,10 +7,9 @@ import pytest
 from specifications import GOOD, parse, with_line
 
 import dcmaes as dc
-from dcmaes.cli._errors import SpecError
 from dcmaes.cli._program import JsonKey, LastMatch, LastNumber
 from dcmaes.cli._spec import read_spec
-from dcmaes.cli._toml import key_lines
+from dcmaes.cli._toml import SpecError, key_lines
 
 
 def test_the_space_is_that_of_the_library():
@@ -172,7 +171,7 @@ def test_every_key_of_the_error_table_is_in_the_guide():
     guide = Path(__file__).parents[2] / "docs" / "guides" / "command-line.md"
     if not guide.exists():
         pytest.skip("the guide is not part of this installation")
-    from dcmaes.cli._command_spec import COMMAND_KEYS
+    from dcmaes.cli._objective_spec import COMMAND_KEYS
     from dcmaes.cli._spec import GENERAL_KEYS
 
     described = set(re.findall(r"^\| `(\w+)`", guide.read_text(encoding="utf-8"), re.MULTILINE))

@@ -3,8 +3,8 @@
 import pytest
 from specifications import GOOD, parse, with_line
 
-from dcmaes.cli._errors import SpecError
 from dcmaes.cli._spec import read_spec
+from dcmaes.cli._toml import SpecError
 
 
 @pytest.mark.parametrize(

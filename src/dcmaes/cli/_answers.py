@@ -1,7 +1,8 @@
-"""Results and stored runs, in words and as JSON."""
+"""What the command line says: results, stored runs and errors, in words, as JSON and as exit codes."""
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import math
@@ -9,16 +10,19 @@ import shlex
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from enum import IntEnum
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+import click
 import numpy as np
 
 import dcmaes as dc
 from dcmaes._html import points_text
-from dcmaes.cli._errors import ExitCode, SpecError
+from dcmaes._validation import ArgumentError
+from dcmaes.cli._toml import SpecError
 from dcmaes.optimizer import History, Record
-from dcmaes.progress import Standing, describe_duration, describe_point, estimate_left
+from dcmaes.progress import Standing, describe_duration, describe_point, estimate_left, printable
 from dcmaes.run._history import book_names, column_names
 from dcmaes.run._objectives import Objectives
 
@@ -29,6 +33,51 @@ if TYPE_CHECKING:
 # How often a live view is drawn, and the part of the time that reading the store may take.
 _SECONDS = 1.0
 _SHARE = 0.1
+
+
+class ExitCode(IntEnum):
+    """The exit codes of ``dcmaes``.
+
+    >>> int(ExitCode.INTERRUPTED)
+    130
+    """
+
+    OK = 0
+    NO_RESULT = 1
+    BAD_INPUT = 2
+    BAD_STORE = 3
+    INTERRUPTED = 130
+    TERMINATED = 143
+
+
+class Failure(click.ClickException):
+    """An error that ends the program with a code of its own."""
+
+    def __init__(self, message: str, code: ExitCode) -> None:
+        super().__init__(printable(message))
+        self.code = code
+
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]
+        """The code with which the program ends."""
+        return int(self.code)
+
+
+@contextlib.contextmanager
+def reporting() -> Iterator[None]:
+    """Turn the errors that users can cause into a line and an exit code."""
+    from dcmaes.store import StoreError
+
+    try:
+        yield
+    except SpecError as error:
+        raise Failure(str(error), ExitCode.BAD_INPUT) from error
+    except StoreError as error:
+        raise Failure(str(error), ExitCode.BAD_STORE) from error
+    except ArgumentError as error:  # a run made in Python, with objects that no file can hold
+        raise Failure(f"this store can be used from Python only: {error}", ExitCode.BAD_STORE) from error
+    except KeyboardInterrupt:
+        raise Failure("interrupted", ExitCode.INTERRUPTED) from None
 
 
 def exit_code(result: dc.Result) -> ExitCode:
@@ -124,7 +173,8 @@ def describe_result(result: dc.Result, store: Path | None) -> str:
         lines += _describe_front(result)
     else:
         remark = f", infeasible by {result.violation:.6g}" if result.violation > 0.0 else ""
-        lines.append(f"best value  {_describe_fun(result)}{remark}")
+        value = "none" if isinstance(result.fun, tuple) else f"{result.fun:.10g}"
+        lines.append(f"best value  {value}{remark}")
         point = result.x if isinstance(result.x, dict) else {f"x{i}": v for i, v in enumerate(result.x)}
         width = max(len(name) for name in point)
         lines += [f"  {name:<{width}}  {value}" for name, value in point.items()]
@@ -136,10 +186,6 @@ def describe_result(result: dc.Result, store: Path | None) -> str:
     if store is not None:
         lines.append(f"store       {store}")
     return "\n".join(lines)
-
-
-def _describe_fun(result: dc.Result) -> str:
-    return "none" if isinstance(result.fun, tuple) else f"{result.fun:.10g}"
 
 
 def _describe_front(result: dc.Result) -> list[str]:
@@ -175,9 +221,8 @@ def write_csv(history: History, file: IO[str]) -> None:
 def write_json(history: History, file: IO[str]) -> None:
     """Write every evaluation as an object of one JSON array, an object in a line."""
     file.write("[")
-    lines = (_record_line(record, history._objectives) for record in history)
-    for separator, line in zip(_separators(), lines, strict=False):
-        file.write(separator + line)
+    for number, record in enumerate(history):
+        file.write((",\n" if number else "\n") + _record_line(record, history._objectives))
     file.write("\n]\n")
 
 
@@ -186,12 +231,6 @@ def _record_line(record: Record, objectives: Objectives | None) -> str:
     if objectives is not None:
         book["value"] = dict(zip(objectives.names, record.value, strict=True))
     return to_json(plain(book), indent=None)
-
-
-def _separators() -> Iterator[str]:
-    yield "\n"
-    while True:
-        yield ",\n"
 
 
 def read_standing(run: StoredRun) -> Standing:

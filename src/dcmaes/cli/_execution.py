@@ -23,9 +23,9 @@ import numpy as np
 
 import dcmaes as dc
 from dcmaes.cli._command import CommandObjective, output_folder, outputs_folder
-from dcmaes.cli._command_spec import describe_sharing
-from dcmaes.cli._errors import SpecError
+from dcmaes.cli._objective_spec import describe_sharing
 from dcmaes.cli._spec import Spec
+from dcmaes.cli._toml import SpecError
 from dcmaes.optimizer import Trial
 from dcmaes.progress import describe_point, printable
 from dcmaes.run._trial import thaw

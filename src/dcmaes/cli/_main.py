@@ -13,7 +13,25 @@ import click
 
 import dcmaes as dc
 from dcmaes._validation import ArgumentError, check_duration
-from dcmaes.cli._errors import ExitCode, Failure, SpecError, reporting
+from dcmaes.cli._answers import (
+    ExitCode,
+    Failure,
+    best_to_dict,
+    describe_result,
+    describe_state,
+    exit_code,
+    follow,
+    front_to_list,
+    read_standing,
+    repeat_command,
+    reporting,
+    result_to_dict,
+    status_to_dict,
+    to_json,
+    write_csv,
+    write_json,
+)
+from dcmaes.cli._toml import SpecError
 from dcmaes.progress import printable
 from dcmaes.strategies import strategy_names
 
@@ -174,7 +192,6 @@ def resume(
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 def status(store: Path, once: bool, as_json: bool) -> None:
     """Show the progress of the run in STORE; live in a terminal while it is running, until Ctrl-C."""
-    from dcmaes.cli._answers import describe_state, follow, read_standing, status_to_dict, to_json
     from dcmaes.cli._spec import find_store
     from dcmaes.progress import describe
     from dcmaes.store import read
@@ -201,7 +218,6 @@ def status(store: Path, once: bool, as_json: bool) -> None:
 @click.option("--spec", type=_FILE, help="For --command: the specification, if it is not beside STORE.")
 def best(store: Path, form: str | None, spec: Path | None) -> None:
     """Print the best point of the run in STORE as JSON; with several objectives, the knee of the front."""
-    from dcmaes.cli._answers import best_to_dict, front_to_list, to_json
     from dcmaes.cli._execution import example_command, shell_line
     from dcmaes.cli._spec import find_spec, find_store
     from dcmaes.store import read
@@ -233,7 +249,6 @@ def best(store: Path, form: str | None, spec: Path | None) -> None:
 @click.option("--parquet", "parquet_path", type=_FILE, help="Needs pip install dcmaes[parquet].")
 def export(store: Path, csv_path: Path | None, json_path: Path | None, parquet_path: Path | None) -> None:
     """Write every evaluation of the run in STORE to files."""
-    from dcmaes.cli._answers import write_csv, write_json
     from dcmaes.cli._spec import find_store
     from dcmaes.store import read
 
@@ -264,7 +279,6 @@ def export(store: Path, csv_path: Path | None, json_path: Path | None, parquet_p
 @click.option("--title", help="What the report is called.")
 def report(store: Path, path: Path | None, title: str | None) -> None:
     """Write a report of the run in STORE: one HTML file with pictures and all evaluations."""
-    from dcmaes.cli._answers import repeat_command
     from dcmaes.cli._command import read_outputs
     from dcmaes.cli._spec import find_store
     from dcmaes.report import write_html
@@ -310,7 +324,6 @@ def demo(arguments: tuple[str, ...]) -> None:
 
 
 def _execute(spec: Spec, *, has_store: bool, quiet: bool, as_json: bool) -> NoReturn:
-    from dcmaes.cli._answers import describe_result, exit_code, result_to_dict, to_json
     from dcmaes.cli._execution import Signals, check_program, execute, prepare
     from dcmaes.store._run_store import OtherRunError
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import re
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,16 +9,15 @@ from typing import Any
 
 from dcmaes._validation import check_choice, check_duration, check_integer, check_number
 from dcmaes.cli._command import Command, environment_name
-from dcmaes.cli._command_spec import COMMAND_KEYS, read_command
-from dcmaes.cli._errors import SpecError
+from dcmaes.cli._objective_spec import COMMAND_KEYS, load_function, read_command, split_reference
 from dcmaes.cli._template import NAME
-from dcmaes.cli._toml import Table
+from dcmaes.cli._toml import SpecError, Table
+from dcmaes.run._constraints import Expression
 from dcmaes.run._history import BOOK
 from dcmaes.run._objectives import DIRECTIONS, Objectives, read_objectives
 from dcmaes.run._settings import DUPLICATES, ON_ERROR
 from dcmaes.run._start import read_start
 from dcmaes.space import Space
-from dcmaes.space._expressions import Expression
 from dcmaes.space._serialization import space_from_dict
 from dcmaes.strategies import make_strategy
 from dcmaes.strategies._protocol import strategy_for
@@ -35,7 +31,6 @@ GENERAL_KEYS = (
 _OBJECTIVE_KEYS = ("value", "direction", "reference")
 # Names that keys had once; those of today are the names of the arguments of `minimize`.
 _RENAMED = {"start": "x0", "timeout": "evaluation_timeout"}
-_REFERENCE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
 # How every SQLite database begins.
 _SQLITE = b"SQLite format 3\0"
 _EITHER = 'say either command = ["program", "--flag", "{name}"] or objective = "module:function"'
@@ -335,44 +330,6 @@ def _points(name: str, value: Any) -> list[Any]:
 
 def _choice(*choices: str) -> Callable[[str, Any], str]:
     return lambda name, value: check_choice(name, value, choices)
-
-
-def split_reference(text: str) -> tuple[str, str] | None:
-    """Return module and name, or None if `text` is no such reference.
-
-    >>> split_reference("package.module:function"), split_reference("a <= b")
-    (('package.module', 'function'), None)
-    """
-    found = _REFERENCE.fullmatch(text.strip())
-    return None if found is None else (found[1], found[2])
-
-
-def load_function(what: str, text: str, folder: Path) -> Callable[[Any], Any]:
-    """Import the function that `text` names, also from `folder`, or raise ValueError saying what is missing.
-
-    >>> load_function("objective", "math:fsum", Path())([1, 2])
-    3.0
-    """
-    reference = split_reference(text)
-    if reference is None:
-        raise ValueError(f'{what} must be "module:function", got {text!r}')
-    module_name, name = reference
-    place = str(folder.resolve())
-    if place not in sys.path:
-        sys.path.insert(0, place)
-    try:
-        found: Any = importlib.import_module(module_name)
-    except Exception as error:
-        message = f"{what} {text!r}: importing {module_name!r} failed with {type(error).__name__}: {error}"
-        raise ValueError(message) from error
-    for part in name.split("."):
-        if not hasattr(found, part):
-            raise ValueError(f"{what} {text!r}: {part!r} is not in {module_name!r}")
-        found = getattr(found, part)
-    if not callable(found):
-        raise ValueError(f"{what} {text!r} is not a function but {found!r}")
-    function: Callable[[Any], Any] = found
-    return function
 
 
 def find_store(target: Path) -> Path:

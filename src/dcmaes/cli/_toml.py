@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dcmaes._validation import suggestion
-from dcmaes.cli._errors import SpecError
 
 Key = tuple[str | int, ...]
 
@@ -21,6 +20,36 @@ _QUOTED = re.compile(r'"(?:\\.|[^"\\\n])*"|' + r"'[^'\n]*'")
 _LONG_STRING = re.compile(r'"""(?:\\.|[^\\])*?"""{1,3}|' + r"'''.*?'''{1,3}", re.DOTALL)
 _SCALAR = re.compile(r"[^,\]}#\n]*")
 _PLACE = re.compile(r"at line (\d+)")
+
+
+class SpecError(ValueError):
+    """A mistake in a specification file: says where it is and what would be right.
+
+    >>> print(SpecError("budget must be at least 1, got 0", Path("tune.toml"), ("budget",), 3))
+    tune.toml:3: budget must be at least 1, got 0
+    >>> print(SpecError("type is missing", Path("tune.toml"), ("space", "lr"), 9))
+    tune.toml:9: space.lr: type is missing
+    """
+
+    def __init__(self, message: str, path: Path, key: Key = (), line: int | None = None) -> None:
+        self.key = key
+        self.line = line
+        where = str(path) if line is None else f"{path}:{line}"
+        name = dotted(key)
+        is_named = not name or message.startswith(name)
+        super().__init__(f"{where}: {message}" if is_named else f"{where}: {name}: {message}")
+
+
+def dotted(key: Key) -> str:
+    """Return a key as it is written in a file.
+
+    >>> dotted(("space", "lr", "choices", 2))
+    'space.lr.choices[2]'
+    """
+    text = ""
+    for part in key:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
 
 
 def key_lines(text: str) -> dict[Key, int]:
@@ -186,7 +215,7 @@ class Table:
     >>> table = Table.parse('budget = "many"', Path("tune.toml"))
     >>> table.get("budget", lambda name, value: int(value))
     Traceback (most recent call last):
-    dcmaes.cli._errors.SpecError: tune.toml:1: budget: invalid literal for int() with base 10: 'many'
+    dcmaes.cli._toml.SpecError: tune.toml:1: budget: invalid literal for int() with base 10: 'many'
     """
 
     def __init__(self, data: Mapping[str, Any], lines: Mapping[Key, int], path: Path) -> None:

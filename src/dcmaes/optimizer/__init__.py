@@ -1,7 +1,7 @@
 """The ask-and-tell shell around strategies: what is evaluated, recorded and reported."""
 
-from dcmaes.optimizer._evaluation import maximize, minimize, resume
 from dcmaes.optimizer._loop import EvaluationError
+from dcmaes.optimizer._minimize import maximize, minimize, resume
 from dcmaes.optimizer._optimizer import Optimizer
 from dcmaes.run._distribution import Distribution
 from dcmaes.run._front import Front

@@ -58,20 +58,16 @@ class Optimizer:
         Where to start: see `minimize`. Points without a value are handed out first; known values are learned
         from and cost no evaluation.
     constraints : callable, str, or sequence of these
-        Functions of a point, of which a positive value is a violation, or conditions as text such as
-        "a + 2*b <= 10" or "act == 'relu' or layers < 4". They must be cheap: points that violate one are
-        never handed out. For constraints that come out of the evaluation itself, tell an `Outcome`.
+        See `minimize`: points that violate one are never handed out. For constraints that come out of the
+        evaluation itself, tell an `Outcome`.
     time_limit : float or str
-        Time after which to stop, counted from here (or from loading), looked at between evaluations: seconds,
-        or text such as "90s", "30m" or "1h30m".
+        Time after which to stop, counted from here (or from loading): see `minimize`.
     target : float
         Value at which to stop; with several objectives, the hypervolume of the front.
     patience : int
         How many evaluations without an improvement to bear before stopping.
     duplicates : {"cache", "reevaluate", "allow"}
-        "cache": no point is handed out twice, a strategy that draws a known one is told its value for
-        nothing, and the run stops when every point of the space is known. "reevaluate": for noisy objectives,
-        points may come again and the mean of their values counts. "allow": points may come again.
+        See `minimize`. With "cache", a strategy that draws a known point is told its value for nothing.
     on_error : {"penalize", "continue", "raise"}
         What to do when an evaluation fails (told an exception, NaN, an infinite value or no number). It costs
         one evaluation and is recorded with its reason in any case. "penalize" ranks it last, and stops if ten
@@ -84,10 +80,8 @@ class Optimizer:
     callbacks : callable or sequence of callables
         Each is called with the optimizer after every tell; one that returns True stops the run.
     store : path
-        A file to which every ask and every result is written before it counts. If the file already holds this
-        run, it continues where it stopped: trials that had not been told are in `pending`. Arguments that
-        make it another run (space, seed, strategy, direction, duplicates, x0) raise ValueError; budget,
-        time_limit, target, patience and on_error may change. One process at a time; see `close`.
+        A file to which every ask and every result is written before it counts: see `minimize`. Trials that
+        had not been told are in `pending`. One process at a time; see `close`.
 
     Examples
     --------

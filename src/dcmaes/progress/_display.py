@@ -13,6 +13,7 @@ from html import escape
 from importlib import import_module
 from typing import Any, Protocol, TextIO
 
+from dcmaes._html import points_text
 from dcmaes._validation import shown
 
 _N_POINT = 300
@@ -139,7 +140,7 @@ def describe_best(standing: Standing) -> str:
     if standing.best_point is None and math.isnan(standing.best_value):
         return "nothing found yet"
     if standing.n_front:
-        return f"{standing.n_front} point{'s' if standing.n_front > 1 else ''} on the front"
+        return f"{points_text(standing.n_front)} on the front"
     where = f" at {standing.best_number}" if standing.best_number else ""
     found = f"best {standing.best_value:.6g}{where}"
     if standing.best_violation > 0.0:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray, check_choice, check_integer, check_list
+from dcmaes.pareto import knee
 from dcmaes.report._drawing import (
     BLUE,
     GREY,
@@ -114,7 +115,7 @@ def front_data(result: Any) -> FrontPicture:
         value=value,
         status=run.statuses,
         front=front.places,
-        knee=int(front.places[_knee(run)]) if len(front) else None,
+        knee=int(front.places[knee(signs * front.values)]) if len(front) else None,
         growth=front.growth(),
         reference=signs * front._limit(None),
     )
@@ -181,8 +182,8 @@ def plot_front(result: Any, *, objectives: Any = None, ax: Axes | None = None) -
         ax.step(x, y, where="post" if data.directions[first] == "minimize" else "pre", color=BLUE, lw=1)
     ax.plot(x, y, "o", color=BLUE, ms=5, label=f"front, {len(order)} points")
     if data.knee is not None:
-        knee = data.value[data.knee]
-        ax.plot(knee[first], knee[second], "o", mfc="none", mec=RED, ms=11, mew=1.8, label="knee")
+        x, y = data.value[data.knee, [first, second]]
+        ax.plot(x, y, "o", mfc="none", mec=RED, ms=11, mew=1.8, label="knee")
     ax.set_xlabel(literal(f"{data.names[first]} ({data.directions[first]})"))
     ax.set_ylabel(literal(f"{data.names[second]} ({data.directions[second]})"))
     ax.legend(frameon=False, fontsize="small")
@@ -245,11 +246,6 @@ def _several(result: Any) -> RunData:
     if run.objective is None:
         raise ValueError("result must be of a run with several objectives: this one has no front")
     return run
-
-
-def _knee(run: RunData) -> int:
-    knee = run.result.front.knee().id
-    return next(i for i, record in enumerate(run.result.front) if record.id == knee)
 
 
 def _change(run: RunData, places: IntArray) -> FloatArray:

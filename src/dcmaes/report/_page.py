@@ -268,12 +268,7 @@ def _front(run: RunData) -> dict[str, Any]:
     """Return the values of several objectives, thinned to what can be told apart, and all of the front."""
     data = front_data(run)
     ok = np.flatnonzero(data.status == "ok")
-    kept = (
-        ok[np.unique(np.linspace(0, len(ok) - 1, min(len(ok), _MOST_MARKS)).astype(np.int64))]
-        if len(ok)
-        else ok
-    )
-    kept = np.union1d(kept, data.front)
+    kept = np.union1d(ok[_evenly(len(ok))], data.front)
     is_step = data.growth != np.concatenate([[0.0], data.growth[:-1]])[: run.n]
     return {
         "names": data.names,
@@ -307,8 +302,7 @@ def _thinned(data: Convergence) -> dict[str, Any]:
     is_step = np.ones(n, dtype=bool)
     is_step[1:] = (data.best[1:] != data.best[:-1]) & np.isfinite(data.best[1:])
     steps = np.flatnonzero(is_step & np.isfinite(data.best))
-    kept = np.unique(np.linspace(0, n - 1, min(n, _MOST_MARKS)).astype(np.int64)) if n else steps
-    kept = np.union1d(kept, steps)
+    kept = np.union1d(_evenly(n), steps)
     return {
         "n": n,
         "index": kept,
@@ -322,6 +316,11 @@ def _thinned(data: Convergence) -> dict[str, Any]:
         "log": data.log and data.log._asdict(),
         "n_left_out": n - len(kept),
     }
+
+
+def _evenly(n: int) -> IntArray:
+    """Return the places of at most as many of n marks as can be distinguished."""
+    return np.unique(np.linspace(0, max(n - 1, 0), min(n, _MOST_MARKS)).astype(np.int64))
 
 
 def _table(run: RunData) -> dict[str, Any]:

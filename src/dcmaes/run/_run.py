@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dcmaes._validation import FloatArray, IntArray, check_list, check_number, shown
+from dcmaes._validation import FloatArray, IntArray, check_list, shown
 from dcmaes.pareto import hypervolume, knee
 from dcmaes.run._constraints import ConstraintError, Constraints
 from dcmaes.run._history import History
@@ -29,7 +29,7 @@ from dcmaes.run._settings import (
     is_out_of_patience,
 )
 from dcmaes.run._start import default_start, read_start
-from dcmaes.run._trial import Reading, Trial, freeze
+from dcmaes.run._trial import Reading, Trial, check_seconds, freeze, read_many
 from dcmaes.space import Space
 from dcmaes.strategies import Evaluations, Memory, Rank, Strategy
 from dcmaes.strategies._evaluations import Evaluation
@@ -161,17 +161,12 @@ class Run:
     def match(self, trials: Trial | Sequence[Trial], values: Any, seconds: Any) -> dict[int, Reading]:
         """Return what is told of each trial, by its id, or raise before anything has changed."""
         if isinstance(trials, Trial):
-            spent = math.nan if seconds is None else _check_seconds(seconds)
+            spent = math.nan if seconds is None else check_seconds(seconds)
             return {self._check_pending(trials): self.settings.read(values)._replace(seconds=spent)}
         ids = [self._check_pending(trial) for trial in check_list("trials", trials, _WANTED_TRIALS)]
         if len(set(ids)) < len(ids):
             raise ValueError("trials must be different from each other, got one of them twice")
-        readings = [self.settings.read(value) for value in _as_list("values", values, len(ids))]
-        if seconds is not None:
-            times = [_check_seconds(spent) for spent in _as_list("seconds", seconds, len(ids))]
-            readings = [
-                reading._replace(seconds=spent) for reading, spent in zip(readings, times, strict=True)
-            ]
+        readings = read_many(values, seconds, len(ids), self.settings.read)
         return dict(zip(ids, readings, strict=True))
 
     def record(self, trial_id: int, reading: Reading) -> None:
@@ -195,24 +190,19 @@ class Run:
         Return its place there, the mean of its point and of how many evaluations that is.
         """
         value, violation = self.settings.sign * reading.value, reading.violation
-        values, means = self._signed(reading), None
+        several, values, means = self.settings.objectives, None, None
+        if reading.values is not None and several is not None:
+            values = tuple((several.signs * reading.values).tolist())
         mean, count = Rank(violation, value), 1
         if self.repeats is not None:
             key = self.memory.codec.key(trial.row)
-            counting = (value,) if self.settings.objectives is None and violation < math.inf else values
+            counting = (value,) if several is None and violation < math.inf else values
             if counting is not None:
                 self.repeats.add(key, len(self.memory), counting, violation)
             mean, means, count = self.repeats.mean(key), self.repeats.means(key), self.repeats.count(key)
         told = (value, violation, trial.restart, reading.seconds, reading.told_at)
         evaluation = Evaluation(trial.id, *told, is_given, trial.is_again, mean, count)
         return self.memory.append(trial.row, evaluation, reading.reason, values, means), mean, count
-
-    def _signed(self, reading: Reading) -> tuple[float, ...] | None:
-        """Return the values of several objectives, to be minimized; None for a failure, or for one."""
-        values, several = reading.values, self.settings.objectives
-        if values is None or several is None:
-            return None
-        return tuple((several.signs * values).tolist())
 
     def hand_out(self, trial: Trial) -> None:
         """Remember that a trial is pending."""
@@ -418,17 +408,3 @@ class Run:
 
     def _sitting(self) -> float:
         return time.perf_counter() - self._started_at
-
-
-def _check_seconds(seconds: Any) -> float:
-    is_unknown = isinstance(seconds, (float, np.floating)) and math.isnan(seconds)
-    return math.nan if is_unknown else check_number("seconds", seconds, low=0.0)
-
-
-def _as_list(name: str, values: Any, n: int) -> list[Any]:
-    if isinstance(values, np.ndarray) and values.ndim == 1:
-        values = values.tolist()
-    found = check_list(name, values, f"a sequence of {n}, one for each trial")
-    if len(found) != n:
-        raise ValueError(f"{name} must be a sequence of {n}, one for each trial, got {len(found)}")
-    return found

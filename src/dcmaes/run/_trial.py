@@ -10,6 +10,8 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from dcmaes._validation import check_list, check_number
+
 _MAX_REASON = 500
 _MAX_TRACEBACK = 10_000
 
@@ -174,6 +176,34 @@ def read(told: Any, read_values: Callable[[Any], tuple[tuple[float, ...], str]] 
         values, reason = read_values(told)
     # Where a point is infeasible it may have no value.
     return failure(reason) if reason and violation == 0.0 else Reading(value, violation, values=values)
+
+
+def read_many(values: Any, seconds: Any, n: int, read_one: Callable[[Any], Reading]) -> list[Reading]:
+    """Return what was told of n trials, with how long they took if that is known, or raise."""
+    readings = [read_one(value) for value in _as_list("values", values, n)]
+    if seconds is None:
+        return readings
+    times = [check_seconds(spent) for spent in _as_list("seconds", seconds, n)]
+    return [reading._replace(seconds=spent) for reading, spent in zip(readings, times, strict=True)]
+
+
+def check_seconds(seconds: Any) -> float:
+    """Return how long an evaluation took, NaN if that is not known, or raise.
+
+    >>> check_seconds(2)
+    2.0
+    """
+    is_unknown = isinstance(seconds, (float, np.floating)) and math.isnan(seconds)
+    return math.nan if is_unknown else check_number("seconds", seconds, low=0.0)
+
+
+def _as_list(name: str, values: Any, n: int) -> list[Any]:
+    if isinstance(values, np.ndarray) and values.ndim == 1:
+        values = values.tolist()
+    found = check_list(name, values, f"a sequence of {n}, one for each trial")
+    if len(found) != n:
+        raise ValueError(f"{name} must be a sequence of {n}, one for each trial, got {len(found)}")
+    return found
 
 
 def describe(error: BaseException) -> str:

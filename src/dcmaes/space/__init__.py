@@ -1,9 +1,10 @@
 """Spaces of points, their variables, and the coded form that strategies see."""
 
-from dcmaes.space._ranges import Float, Integer
-from dcmaes.space._sites import CATEGORY, CONTINUOUS, LATTICE, SiteKind, Sites
+from dcmaes.space._coordinates import CATEGORY, CONTINUOUS, LATTICE, SiteKind
+from dcmaes.space._ranges import Float, Integer, Scale
+from dcmaes.space._sites import Sites
 from dcmaes.space._space import Space
-from dcmaes.space._variables import Binary, Categorical, Ordinal, Scale, Variable
+from dcmaes.space._variables import Binary, Categorical, Ordinal, Variable
 
 __all__ = [
     "CATEGORY",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from dcmaes._validation import FloatArray, IntArray, check_list, check_number, readonly, shown
+from dcmaes._validation import check_list, check_number, shown
 
 MAX_CHOICES = 2**20
 # Deeper ones are a mistake, such as a list that contains itself.
@@ -138,64 +138,3 @@ def read_prior(owner: str, prior: Any, n_states: int) -> tuple[float, ...] | Non
     if abs(total * largest - 1.0) <= _ROUNDING:
         return tuple(weights)
     return tuple(weight / largest / total for weight in weights)
-
-
-class Prior:
-    """How likely the states of some sites are when they are drawn.
-
-    Parameters
-    ----------
-    shares : mapping of int to sequence of float
-        For each site that has weights, the probabilities of its states.
-
-    Attributes
-    ----------
-    sites : int array of shape (k,)
-        Those sites, in ascending order.
-    shares : dict of int to array of shape (n_states,)
-        The probabilities.
-
-    Examples
-    --------
-    >>> prior = Prior({2: [0.75, 0.25], 5: [0.1, 0.2, 0.7]})
-    >>> prior.sites, prior.states(np.array([[0.7, 0.2], [0.8, 0.4]]))
-    (array([2, 5]), array([[0., 1.],
-           [1., 2.]]))
-    """
-
-    def __init__(self, shares: Mapping[int, Sequence[float]]) -> None:
-        self.shares: dict[int, FloatArray] = {
-            site: readonly(np.array(shares[site], dtype=np.float64)) for site in sorted(shares)
-        }
-        self.sites: IntArray = readonly(np.array(list(self.shares), dtype=np.int64))
-        sizes = np.array([len(share) for share in self.shares.values()], dtype=np.int64)
-        self._first = np.cumsum(sizes) - sizes
-        self._last = sizes - 1.0
-        # Where the states of all sites end, the i-th site between i and i + 1: one search finds them all.
-        self._ends = np.concatenate([i + np.cumsum(share) for i, share in enumerate(self.shares.values())])
-        self._ends[np.cumsum(sizes) - 1] = np.arange(1, len(sizes) + 1)
-
-    def states(self, uniforms: FloatArray) -> FloatArray:
-        """Return the states that random numbers in [0, 1) stand for, shape (..., k)."""
-        place = np.searchsorted(self._ends, uniforms + np.arange(len(self.sites)), side="right")
-        # A number just below 1 may have been rounded up to the next site.
-        states: FloatArray = np.minimum(place - self._first, self._last)
-        return states
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Prior):
-            return NotImplemented
-        return np.array_equal(self.sites, other.sites) and np.array_equal(self._ends, other._ends)
-
-    def __hash__(self) -> int:
-        return hash((self.sites.tobytes(), self._ends.tobytes()))
-
-
-def compile_prior(priors: Sequence[Sequence[float] | None]) -> Prior | None:
-    """Return the weights of all variables, in their order; None if no one has any.
-
-    >>> compile_prior([None, None]) is None
-    True
-    """
-    shares = {site: prior for site, prior in enumerate(priors) if prior is not None}
-    return Prior(shares) if shares else None

@@ -13,13 +13,35 @@ import numpy as np
 
 from dcmaes._validation import as_scalar, check_integer, check_number, shown
 from dcmaes.space._conditions import read_when
-from dcmaes.space._sites import CONTINUOUS, LATTICE
-from dcmaes.space._variables import Scale, Site, Variable, read_number
+from dcmaes.space._coordinates import CONTINUOUS, LATTICE
+from dcmaes.space._sites import Site
+from dcmaes.space._variables import Variable, read_number
 
 # States are coded as float64 numbers, which hold every integer up to here.
 MAX_STATES = 2**53
 # By how much of a step a range may miss a whole number of steps, or a value its place: rounding errors.
 _OFF_GRID = 1e-6
+
+
+class Scale(NamedTuple):
+    """Numbers along an axis, from `low` to `high`, evenly or by their logarithms.
+
+    `step` is the distance between neighbours, 0 if there are none.
+
+    >>> Scale(1, 100, log=False, step=3).value(0.5)
+    50.5
+    """
+
+    low: float
+    high: float
+    log: bool
+    step: float
+
+    def value(self, share: float) -> float:
+        """Return the number at a share of the way, which may lie beyond the ends."""
+        if self.log:
+            return self.low * math.exp(share * math.log(self.high / self.low))
+        return self.low + share * (self.high - self.low)
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,13 +11,12 @@ from numpy.typing import ArrayLike
 
 from dcmaes._html import html_table
 from dcmaes._validation import FloatArray, as_floats, check_generator, check_integer, check_list, shown
-from dcmaes.space._choices import compile_prior
 from dcmaes.space._conditions import compile_conditions
 from dcmaes.space._layouts import NamedLayout, PositionalLayout
 from dcmaes.space._ranges import Integer
 from dcmaes.space._serialization import space_from_dict, space_to_dict
-from dcmaes.space._sites import Sites
-from dcmaes.space._variables import MAX_VARIABLES, Binary, Site, Variable
+from dcmaes.space._sites import Site, Sites, compile_prior
+from dcmaes.space._variables import MAX_VARIABLES, Binary, Variable
 
 # More points than this at once are a mistake.
 MAX_SAMPLE = 10**9

@@ -2,54 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from dcmaes._validation import as_scalar, shown
 from dcmaes.space._choices import ChoiceIndex, identity_key, list_choices, read_prior
 from dcmaes.space._conditions import Between, read_when
-from dcmaes.space._sites import CATEGORY, LATTICE, SiteKind
+from dcmaes.space._coordinates import CATEGORY, LATTICE
+from dcmaes.space._sites import Site
+
+if TYPE_CHECKING:
+    from dcmaes.space._ranges import Scale
 
 MAX_VARIABLES = 2**20
-
-
-class Site(NamedTuple):
-    """One row of `Sites`."""
-
-    kind: SiteKind
-    n_states: int
-    periodic: bool
-    log: bool
-    low: float
-    high: float
-
-
-class Scale(NamedTuple):
-    """Numbers along an axis, from `low` to `high`, evenly or by their logarithms.
-
-    `step` is the distance between neighbours, 0 if there are none.
-
-    >>> Scale(1, 100, log=False, step=3).value(0.5)
-    50.5
-    """
-
-    low: float
-    high: float
-    log: bool
-    step: float
-
-    def value(self, share: float) -> float:
-        """Return the number at a share of the way, which may lie beyond the ends."""
-        if self.log:
-            return self.low * math.exp(share * math.log(self.high / self.low))
-        return self.low + share * (self.high - self.low)
 
 
 def read_number(text: str) -> int | float | None:

@@ -18,11 +18,11 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from dcmaes._validation import check_integer
-from dcmaes.integrations.optuna._follower import Follower
-from dcmaes.integrations.optuna._parameters import Branches, ParameterSpace, nearest
-from dcmaes.integrations.optuna._trials import (
+from dcmaes.integrations.optuna._parameters import ParameterSpace, nearest
+from dcmaes.integrations.optuna._study import (
     CONSTRAINTS_KEY,
-    finished,
+    Follower,
+    StudyView,
     first_points,
     is_maximized,
     outcome,
@@ -35,38 +35,6 @@ from dcmaes.strategies._protocol import strategy_for
 
 # Studies for which what was learned is kept.
 _N_KEPT = 8
-
-
-class _StudyView:
-    """What is known of one study; all of it can be had again from the storage."""
-
-    def __init__(self, storage: Any, given: Mapping[str, BaseDistribution] | None) -> None:
-        # Keeps the storage alive, so that its identity in the key of this object stays unique.
-        self.storage = storage
-        self.trial_number = -1
-        self.finished: list[FrozenTrial] = []
-        self.running: list[FrozenTrial] = []
-        self.handed_out: dict[int, dict[str, Any]] = {}
-        self.follower: Follower | None = None
-        self._given = given
-        self._begin()
-
-    def _begin(self) -> None:
-        self.branches = Branches(self._given)
-        self.followed: tuple[Any, ...] = ()
-        self.n_complete = 0
-
-    def read(self, trials: Sequence[FrozenTrial]) -> None:
-        """Take in the trials of the study: those that are new, or all, if one turned up late."""
-        before, self.finished = self.finished, finished(trials)
-        self.running = [trial for trial in trials if trial.state == TrialState.RUNNING]
-        n_before = len(before)
-        if [trial.number for trial in self.finished[:n_before]] != [trial.number for trial in before]:
-            self._begin()
-            n_before = 0
-        new = self.finished[n_before:]
-        self.branches.learn(new)
-        self.n_complete += sum(trial.state == TrialState.COMPLETE for trial in new)
 
 
 class DcmaesSampler(BaseSampler):
@@ -238,13 +206,13 @@ class DcmaesSampler(BaseSampler):
 
     def _forget(self) -> None:
         self._lock = threading.RLock()
-        self._studies: OrderedDict[tuple[Any, ...], _StudyView] = OrderedDict()
+        self._studies: OrderedDict[tuple[Any, ...], StudyView] = OrderedDict()
 
-    def _read(self, study: Study, trial: FrozenTrial) -> _StudyView:
+    def _read(self, study: Study, trial: FrozenTrial) -> StudyView:
         """Return what is known of the study, brought up to date once for each trial."""
         # Hyperband shows a sampler one bracket of the trials at a time.
         key = (id(study._storage), study._study_id, getattr(study, "_bracket_id", None))
-        view = self._studies.pop(key, None) or _StudyView(study._storage, self._search_space)
+        view = self._studies.pop(key, None) or StudyView(study._storage, self._search_space)
         self._studies[key] = view
         if len(self._studies) > _N_KEPT:
             self._studies.popitem(last=False)
@@ -253,7 +221,7 @@ class DcmaesSampler(BaseSampler):
             view.trial_number = trial.number
         return view
 
-    def _follow(self, study: Study, view: _StudyView, search_space: dict[str, BaseDistribution]) -> Follower:
+    def _follow(self, study: Study, view: StudyView, search_space: dict[str, BaseDistribution]) -> Follower:
         """Return the optimizer in this search space after all finished trials."""
         followed = (search_space, view.branches.conditions)
         if view.follower is None or view.followed != followed:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import dcmaes as dc
-from dcmaes.space._expressions import Expression
+from dcmaes.run._constraints import Expression
 
 SPACE = dc.Space(
     {
