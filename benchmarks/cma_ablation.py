@@ -18,7 +18,7 @@ import numpy as np
 
 import dcmaes as dc
 from dcmaes.strategies import Evaluations, Memory, Rank
-from dcmaes.strategies.cma import Cma, _distribution, _marginals, _state, _strategy, _update
+from dcmaes.strategies.cma import Cma, _cma, _distribution, _marginals, _state, _update
 
 
 def integer_problem(name, d, low, high):
@@ -94,23 +94,23 @@ def without_negative_weights():
 
 
 def patience(factor):
-    neighbours = _strategy.convergence
+    neighbours = _cma.convergence
 
     def scaled(state):
         progress = replace(state.progress, idle=int(state.progress.idle / factor))
         return neighbours(replace(state, progress=progress))
 
-    return mock.patch("dcmaes.strategies.cma._strategy.convergence", scaled)
+    return mock.patch("dcmaes.strategies.cma._cma.convergence", scaled)
 
 
 def always_elsewhere():
-    ordinary = _strategy.next_run
+    ordinary = _cma.next_run
 
     def next_run(state, rng, **options):
         unbeatable = replace(state, record=Rank(-np.inf, -np.inf))
         return replace(ordinary(unbeatable, rng, **options), record=state.record)
 
-    return mock.patch("dcmaes.strategies.cma._strategy.next_run", next_run)
+    return mock.patch("dcmaes.strategies.cma._cma.next_run", next_run)
 
 
 def independent(n_points, n_latents, rng):

@@ -9,7 +9,7 @@ from alone import Alone
 import dcmaes as dc
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies.cma import Cma
-from dcmaes.strategies.cma._strategy import MOST_FREE_GENERATIONS
+from dcmaes.strategies.cma._cma import MOST_FREE_GENERATIONS
 from dcmaes.testing import StrategyConformance
 
 MIXED = dc.Space(

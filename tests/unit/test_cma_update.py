@@ -7,9 +7,9 @@ from alone import Alone
 from dcmaes import Binary, Categorical, Float, Integer, Space
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies.cma import Cma
+from dcmaes.strategies.cma._cma import distribution_around
 from dcmaes.strategies.cma._marginals import Layout
 from dcmaes.strategies.cma._state import constants, no_paths
-from dcmaes.strategies.cma._strategy import distribution_around
 from dcmaes.strategies.cma._update import FRESH_SHARE, advance, smallest_floor
 
 

@@ -7,7 +7,7 @@ import dcmaes as dc
 from dcmaes.distributions import LatticeGaussian
 from dcmaes.strategies import Paper
 from dcmaes.strategies.ising import IsingSearch
-from dcmaes.strategies.ising._law import N_RECENT, implied_law, wide_model
+from dcmaes.strategies.ising._ising import N_RECENT, implied_law, wide_model
 
 
 def coupled(x):

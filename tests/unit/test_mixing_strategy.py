@@ -29,9 +29,9 @@ class Nothing:
 strategy = Alone(Mixing())
 
 
-def start(d=8, seed=0):
-    sites = dc.Space.binary(d).sites
-    return strategy.init(sites, Evaluations.empty(d), 100, np.random.default_rng(seed))
+def start(d=8, seed=0, sites=None):
+    sites = sites or dc.Space.binary(d).sites
+    return strategy.init(sites, Evaluations.empty(sites.dimension), 100, np.random.default_rng(seed))
 
 
 def ask(state, n=1, pending=()):
@@ -66,12 +66,39 @@ def test_better_changes_are_kept_and_others_are_not():
     state = strategy.update(state, told(state.x, 5.0))
     assert state.phase == CLIMB
     first = ask(state)
-    state = strategy.update(state, told(first, 5.0))
+    state = strategy.update(state, told(first, 6.0))
     assert not (state.x == first[0]).all()
     second = ask(state)
     state = strategy.update(state, told(second, 4.0))
     np.testing.assert_array_equal(state.x, second[0])
     assert state.level == (0.0, 4.0)
+
+
+def test_a_plateau_is_walked_by_every_change_once_and_none_back():
+    """By hand: after the first point, three flip a bit each and two go through the other states of d."""
+    space = dc.Space({**{name: dc.Binary() for name in "abc"}, "d": dc.Categorical(["x", "y", "z"])})
+    state = start(sites=space.sites)
+    walked = []
+    while not state.pyramid:
+        x = ask(state)
+        walked.append(x[0])
+        state = strategy.update(state, told(x, 5.0))
+    changes = np.diff(walked, axis=0) != 0
+    assert changes.sum(axis=0).tolist() == [1, 1, 1, 2]
+    assert changes.sum(axis=1).tolist() == [1, 1, 1, 1, 1]
+    assert {x[3] for x in walked} == {0.0, 1.0, 2.0}
+    np.testing.assert_array_equal(state.pyramid[0].x, walked[-1:])
+
+
+def test_changes_without_a_difference_are_tried_again_after_an_improvement():
+    state = strategy.update(start(), told(start().x, 5.0))
+    for value, n_left in ((5.0, 7), (5.0, 6), (4.0, 7)):
+        x = ask(state)
+        state = strategy.update(state, told(x, value))
+        np.testing.assert_array_equal(state.x, x[0])
+        changes = ask(state, n_left) != state.x
+        assert changes.sum(axis=1).tolist() == [1] * n_left
+        assert changes.any(axis=0).sum() == n_left
 
 
 def test_a_climb_ends_when_nothing_is_left_to_try_and_costs_no_evaluation_twice():

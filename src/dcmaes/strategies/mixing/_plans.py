@@ -116,7 +116,7 @@ class Climb:
         return None
 
     def left_done(self, done: Mask, step: int) -> Mask:
-        """Return the states of the same site that were tried on the otherwise same solution."""
+        """Return the states of the same site that were tried since the last improvement elsewhere."""
         left: Mask = done & self._is_choice & (self._site_of == self._site[step])
         return left
 

@@ -166,10 +166,12 @@ class Walk:
             return
         self.tries[step] += 1
         self.tally = self.tally.after(int(self.tries[step]) if self.phase == CLIMB else 0, level < self.level)
-        if level < self.level or (level == self.level and self.phase != CLIMB):
-            self._keep(y, level, step)
-        else:
+        if level > self.level:
             self.done[step] = True
+        elif level == self.level and self.phase == CLIMB:
+            self._drift(y, step)
+        else:
+            self._keep(y, level, step)
 
     def enter(self, phase: int) -> None:
         """Go to the start of a phase."""
@@ -193,6 +195,14 @@ class Walk:
         if self.phase in (BEGIN, CLIMB):
             self.enter(CLIMB)
         self.settle()
+
+    def _drift(self, y: FloatArray, step: int) -> None:
+        """Keep a single change that makes no difference: once, and not back, until another one improves."""
+        self.done[step] = True
+        back = self.plan.find(y, self.x, self.done)
+        if back is not None:
+            self.done[back] = True
+        self.x, self.at = y.copy(), step
 
     def _keep(self, y: FloatArray, level: Rank, step: int) -> None:
         self.done[step] = not self.plan.repeats(step)
