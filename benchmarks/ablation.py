@@ -1,6 +1,6 @@
 """What the parts of a strategy are worth: each switched off in turn, over rows of all suites.
 
-    python benchmarks/ablation.py [--strategy auto] [--seeds 1] [--rows 8] [--budget 1000] [--only PART]
+    python benchmarks/ablation.py [--suite NAME] [--seeds 1] [--rows 8] [--budget 1000] [--only PART]
 
 For each part and suite: the area under the curve of targets hit without the part, over that with all parts;
 below 1, the part helps. Two standard errors of the difference over the rows are beside it. Eight rows of each
@@ -14,72 +14,105 @@ from __future__ import annotations
 import argparse
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
-from dcmaes.strategies import auto
-from dcmaes.strategies.ising import _model, _neighbourhood, _proposals, _strategy, _update
+from dcmaes.strategies import IsingSearch, auto, gaussian_process, make_strategy
+from dcmaes.strategies.ising import IsingSettings
 from dcmaes_bench import _measures as measures
-from dcmaes_bench import _results, suite
+from dcmaes_bench import _results, optimizer, optimizers, suite
+from dcmaes_bench._domain import Domain
+from dcmaes_bench._peers._dcmaes import search
+from dcmaes_bench._recorder import Evaluate
 from dcmaes_bench._runner import plan, run_all
 from dcmaes_bench._suite_small import HELD_OUT
 
-# The parts, each with what switches it off: (module, name, value).
-PARTS: dict[str, list[tuple[Any, str, Any]]] = {
-    "all": [],
-    "shares of low values": [(_update, "_judged_share", lambda state, near: state)],
-    "fewer shares with choices": [(_update, "LARGEST_CHOICE_SHARE", 3)],
-    "few at the centre": [(_neighbourhood, "CLOSE", 0.0)],
-    "untried choices": [(_model, "SMALLEST_CHOICES", 0.0)],
-    "first points near the middle": [(_proposals, "MIDDLE", 1.0)],
-    "far values": [(_neighbourhood, "NEAR_ENOUGH", 2.0)],
-    "trend": [(_proposals, "TREND_PATIENCE", np.inf)],
-    "plateaus": [(_proposals, "SOME_TIES", 2.0)],
-    "barrier": [(_model, "LARGEST_BARRIER_NOISE", -1.0)],
-    "cliffs": [(_update, "_judged_cliff", lambda state, near: state)],
-    "restarts at the best": [(_strategy, "RESTART_SHARES", (0.1, 0.3, 1.0))],
-    "widths below the spacing": [(_model, "WIDTH_IN_GAPS", 1.0)],
-    "radii": [(_proposals, "RADII", (2.0,))],
-    "limits of changes": [(_proposals, "CHANGE_LIMITS", (1e6,))],
+# The parts of the search by regression, each with the settings that switch it off.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "shares of low values": {"low_shares": (0.3,), "first_low_share": 0, "largest_choice_share": 0},
+    "fewer shares with choices": {"largest_choice_share": 3},
+    "few at the centre": {"close": 0.0},
+    "untried choices": {"smallest_choices": 0.0},
+    "first points near the middle": {"middle": 1.0},
+    "far values": {"near_enough": 2.0},
+    "trend": {"trend_patience": np.inf},
+    "plateaus": {"some_ties": 2.0},
+    "barrier": {"largest_barrier_noise": -1.0},
+    "cliffs": {"most_misjudged": 0.0},
+    "restarts at the best": {"restart_shares": (0.1, 0.3, 1.0)},
+    "widths below the spacing": {"width_in_gaps": 1.0},
+    "radii": {"radii": (2.0,)},
+    "limits of changes": {"change_limits": (1e6,)},
+}
+# The parts of the default strategy, each with what switches it off: (object, name, value).
+PARTS_OF_AUTO: dict[str, list[tuple[Any, str, Any]]] = {
     "blocks": [(auto.Auto, "_may_have_blocks", lambda self, memory: False)],
     "sparse": [(auto.Auto, "_looked_for_pairs", lambda self, state, memory: state)],
     "neighbours": [(auto.Auto, "_looked_for_neighbours", lambda self, state, memory: state)],
     "process": [(auto.GaussianProcess, "is_useful", lambda self, memory: False)],
+    "kinks": [(gaussian_process, "_resorted", lambda kink, process, slope, n_fits: None)],
     "population": [(auto, "FIRMLY", 0.0)],
 }
+PARTS = ("all", *SETTINGS, *PARTS_OF_AUTO)
 SUITES = ("pbo", "integer", "mixint", "categorical", "combinatorial", "small")
+
+
+def name_of(strategy: str, part: str) -> str:
+    """Return the name of the strategy without a part, in the table of optimizers."""
+    return f"dcmaes {strategy}" if part == "all" else f"dcmaes {strategy} without {part}"
+
+
+def register(strategy: str, part: str) -> None:
+    """Let the strategy without a part be an optimizer."""
+
+    def run(domain: Domain, evaluate: Evaluate, budget: int, seed: int) -> None:
+        with without(part):
+            search(domain, evaluate, budget, seed, strategy=strategy_without(strategy, part))
+
+    optimizer(name_of(strategy, part))(run)
+
+
+def strategy_without(strategy: str, part: str) -> Any:
+    """Return `ising`, or another strategy with it for a model, without one of its parts."""
+    regression = IsingSearch(settings=replace(IsingSettings(), **SETTINGS.get(part, {})))
+    if strategy == "ising":
+        return regression
+    whole = make_strategy(strategy)
+    if isinstance(whole, auto.Auto):
+        whole._model = regression
+    return whole
 
 
 @contextmanager
 def without(part: str) -> Iterator[None]:
-    """Switch a part off for a while."""
-    before = [(module, name, getattr(module, name)) for module, name, _ in PARTS[part]]
-    for module, name, value in PARTS[part]:
-        setattr(module, name, value)
-    try:
+    """Switch a part of the default strategy off for a while."""
+    with ExitStack() as stack:
+        for owner, name, value in PARTS_OF_AUTO.get(part, []):
+            stack.enter_context(mock.patch.object(owner, name, value))
         yield
-    finally:
-        for module, name, value in before:
-            setattr(module, name, value)
 
 
 def main() -> None:
     """Make the runs that are missing, and print the table."""
     options = _parser().parse_args()
     parts = [part for part in PARTS if options.only in part or part == "all"]
-    rows = [row for name in SUITES for row in suite(name) if row.label not in HELD_OUT]
+    names = options.suite or SUITES
+    rows = [row for name in names for row in suite(name) if row.label not in HELD_OUT]
     if options.match is None:
-        rows = [row for name in SUITES for row in _spaced([r for r in rows if r.suite == name], options.rows)]
+        rows = [row for name in names for row in _spaced([r for r in rows if r.suite == name], options.rows)]
     else:
         rows = [row for row in rows if options.match in row.label]
+    optimizers()  # the others have to be in the table first
     for part in parts:
-        folder = options.results / part.replace(" ", "_")
-        with without(part):
-            jobs = plan(rows, [f"dcmaes {options.strategy}"], range(options.seeds), budget=options.budget)
-            run_all(jobs, folder, workers=1)
+        if part != "all":
+            register(options.strategy, part)
+        jobs = plan(rows, [name_of(options.strategy, part)], range(options.seeds), budget=options.budget)
+        run_all(jobs, options.results, workers=1)
     print("| part switched off | runs |" + "".join(f" {name} |" for name in (*SUITES, "all")))
     print("|---|---|" + "---|" * (len(SUITES) + 1))
     found = {part: _areas(options.results, part, options.strategy) for part in parts}
@@ -100,14 +133,14 @@ def _areas(results: Path, part: str, strategy: str) -> dict[str, dict[tuple[str,
     """Return the area of each run by suite, row and seed; targets are those of all parts together."""
     found: dict[str, dict[tuple[str, int], float]] = {}
     for name in SUITES:
-        runs = {p: _results.read(results / p.replace(" ", "_"), name) for p in PARTS}
-        scales = measures.scales([run for of_part in runs.values() for run in of_part])
+        runs = _results.read(results, name)
+        scales = measures.scales(runs)
         found[name] = {
             (run.problem, run.instance): measures.area(
                 run.trace, scales[run.problem, run.instance], run.budget
             )
-            for run in runs[part]
-            if run.optimizer == f"dcmaes {strategy}"
+            for run in runs
+            if run.optimizer == name_of(strategy, part)
         }
     return found
 
@@ -134,6 +167,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--strategy", default="auto")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--rows", type=int, default=8, help="how many of each suite")
+    parser.add_argument("--suite", action="append", choices=SUITES, help="only this one (repeatable)")
     parser.add_argument("--match", help="the rows with this in their name instead")
     parser.add_argument("--budget", type=int, default=1000)
     parser.add_argument("--only", default="", help="only parts whose name contains this")

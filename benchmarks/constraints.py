@@ -15,7 +15,8 @@ import numpy as np
 import optuna
 
 import dcmaes as dc
-from dcmaes.strategies.ising import _neighbourhood, _update
+from ablation import strategy_without
+from dcmaes.strategies.ising import _neighbourhood
 
 N_SEEDS = 10
 
@@ -103,9 +104,8 @@ def by_dcmaes(make, seed, strategy):
 def without_model(make, seed):
     """Return the same for `auto` with infeasible points as high values."""
     no_amounts = mock.patch.object(_neighbourhood, "beyond_constraints", np.zeros_like)
-    no_sides = mock.patch.object(_update, "judge_cliff", return_value=None)
-    with no_amounts, no_sides:
-        return by_dcmaes(make, seed, "auto")
+    with no_amounts:
+        return by_dcmaes(make, seed, strategy_without("auto", "cliffs"))
 
 
 def by_optuna(make, seed):

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from dcmaes.strategies import IsingSearch
-from dcmaes.strategies.ising._model import model
+from dcmaes.strategies.ising._learning import model
 from dcmaes_bench import _compare, _results, _rows, _runner
 from dcmaes_bench._measures import table
 

@@ -12,14 +12,13 @@ much. Words after the command choose the rows that have one of them.
 from __future__ import annotations
 
 import sys
-from unittest import mock
 
 import numpy as np
 import optuna
 
 import dcmaes as dc
+from ablation import strategy_without
 from constraints import by_dcmaes, knapsack, nearest_allowed, suggested, teams, three_limits
-from dcmaes.strategies.ising import _update
 
 N_SEEDS = 10
 PENALTIES = {
@@ -72,8 +71,7 @@ def penalized(make, seed, penalty, strategy="auto"):
 
 def without_cliffs(make, seed, penalty):
     """Return the same for `auto` that looks for no cliffs."""
-    with mock.patch.object(_update, "judge_cliff", return_value=None):
-        return penalized(make, seed, penalty)
+    return penalized(make, seed, penalty, strategy_without("auto", "cliffs"))
 
 
 def by_optuna(make, seed, penalty):

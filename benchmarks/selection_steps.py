@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 import dcmaes as dc
-from dcmaes.models import _interacting, _selection
+from dcmaes.models import _interacting
 
 D, N_FUNCTIONS = 40, 3
 PAIRS, NUMBER = _interacting.numbered_pairs(D)
@@ -26,15 +26,15 @@ def points_of_a_run(value, n, seed):
 
 def selected(part, first_steps):
     """Return which groups are left (None if that does not settle), and the processor time."""
-    _selection.FIRST_STEPS = first_steps
+    _interacting.FIRST_STEPS = first_steps
     begun = time.process_time()
-    result = _selection.selected_groups([part], D + len(PAIRS))
+    result = _interacting.selected_groups([part], D + len(PAIRS))
     seconds = time.process_time() - begun
     return (None if result is None or not result[1] else result[0]), seconds
 
 
 def main():
-    given_up_after = _selection.FIRST_STEPS
+    given_up_after = _interacting.FIRST_STEPS
     print("| points | evaluations | pairs | settle | of these given up | time, relative |")
     print("|---|---|---|---|---|---|")
     for kind in ("random", "of a run"):
@@ -58,7 +58,7 @@ def row(kind, n, n_pairs, given_up_after):
             x = points_of_a_run(value, n, seed)
         values = np.array([value(point) for point in x])
         part = _interacting._whole(x, values, np.full(D, 2), NUMBER)
-        never, long = selected(part, _selection.N_STEPS)
+        never, long = selected(part, _interacting.N_STEPS)
         early, short = selected(part, given_up_after)
         n_settled += never is not None
         n_lost += never is not None and (early is None or bool((early != never).any()))

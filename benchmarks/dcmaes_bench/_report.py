@@ -76,9 +76,10 @@ relatives of CMA-ES, it is **dcmaes cma**. Slow optimizers have run fewer rows o
   until then.
 """
 
-VERSIONS = """The suites `small` and `hpo` were run with the default strategy as it is now; all others, and
-the rows of `cma`, before its searches shared evaluations by what they gain.
-`benchmarks/results/before_and_after.txt` compares the two on one seed of each row."""
+VERSIONS = """The suites `small` and `hpo` were run before the Gaussian process of the default strategy
+could be the larger of two (`benchmarks/results/ablation.txt` says what that is worth), and before its
+pyramid walked across plateaus; all others, and the rows of `cma`, before its searches shared evaluations by
+what they gain (`benchmarks/results/before_and_after.txt` compares these two on one seed of each row)."""
 
 README_NOTE = """The table has areas under the curve of targets reached, and VBP: the area relative to the
 best of the others on each row, chosen afterwards. Where there are two figures, the first is after 50

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dcmaes.models import SparseQuadratic
-from dcmaes.models._contrasts import contrast_sites
+from dcmaes.models._sparse import contrast_sites
 from dcmaes.strategies import Evaluations
 
 

@@ -7,12 +7,11 @@ import dcmaes as dc
 from dcmaes.models import Energy, Scales
 from dcmaes.pareto import hypervolume
 from dcmaes.strategies import Evaluations, FrontSearch, Memory
-from dcmaes.strategies.front._known import Known
-from dcmaes.strategies.front._model import local_model, refitted, weighted_sum
-from dcmaes.strategies.front._process import Processes, expected_gains, promising, refitted_scales
-from dcmaes.strategies.front._proposals import _centres, propose
-from dcmaes.strategies.front._strategy import MODEL, POPULATION, PROCESS, _credited, _with_turn
-from dcmaes.strategies.ising._constants import FIRST_VARIANCES
+from dcmaes.strategies.front._front import MODEL, POPULATION, PROCESS, _credited, _with_turn
+from dcmaes.strategies.front._observations import Observations
+from dcmaes.strategies.front._processes import Processes, expected_gains, promising, refitted_scales
+from dcmaes.strategies.front._regressions import _centres, local_model, propose, refitted, weighted_sum
+from dcmaes.strategies.ising._settings import DEFAULT
 
 SPACE = dc.Space.binary(6)
 
@@ -29,33 +28,33 @@ def memory_of(values, x=None, violation=None, reference=None, space=SPACE):
 
 
 def test_values_are_in_units_of_the_front_and_bent_beyond_it():
-    known = Known.of(memory_of([[0, 10], [4, 2], [8, 8], [4, 6]]))
-    assert known.front.tolist() == [0, 1]
-    np.testing.assert_allclose(known.values[:2], [[0, 1], [1, 0]])
-    np.testing.assert_allclose(known.values[2], [1 + np.log(2), 6 / 8])
+    observed = Observations.of(memory_of([[0, 10], [4, 2], [8, 8], [4, 6]]))
+    assert observed.front.tolist() == [0, 1]
+    np.testing.assert_allclose(observed.values[:2], [[0, 1], [1, 0]])
+    np.testing.assert_allclose(observed.values[2], [1 + np.log(2), 6 / 8])
 
 
 def test_infeasible_points_are_behind_by_their_violation():
-    known = Known.of(memory_of([[0, 1], [1, 0], [0, 0], [0, 0]], violation=[0, 0, 1, 9]))
-    assert known.front.tolist() == [0, 1]
-    assert (known.values[2] > 1).all()
-    assert (known.values[3] > known.values[2]).all()
+    observed = Observations.of(memory_of([[0, 1], [1, 0], [0, 0], [0, 0]], violation=[0, 0, 1, 9]))
+    assert observed.front.tolist() == [0, 1]
+    assert (observed.values[2] > 1).all()
+    assert (observed.values[3] > observed.values[2]).all()
 
 
 def test_without_a_feasible_point_the_violation_is_what_counts():
-    known = Known.of(memory_of([[0, 1], [1, 0], [0, 0]], violation=[3, 1, np.inf]))
-    assert known.values.shape == (3, 1)
-    assert known.front.tolist() == [1]
+    observed = Observations.of(memory_of([[0, 1], [1, 0], [0, 0]], violation=[3, 1, np.inf]))
+    assert observed.values.shape == (3, 1)
+    assert observed.front.tolist() == [1]
 
 
 def test_a_reference_says_what_is_of_interest():
-    known = Known.of(memory_of([[0, 10], [4, 2]], reference=np.array([1.0, 8.0])))
-    np.testing.assert_allclose(known.limit, [0.25, 0.75])
+    observed = Observations.of(memory_of([[0, 10], [4, 2]], reference=np.array([1.0, 8.0])))
+    np.testing.assert_allclose(observed.limit, [0.25, 0.75])
 
 
 def test_centres_are_the_points_that_are_best_by_the_weights():
-    known = Known.of(memory_of([[0, 4], [3, 3], [4, 0]]))
-    found = _centres(known, np.array([[0.99, 0.01], [0.5, 0.5], [0.01, 0.99]]))
+    observed = Observations.of(memory_of([[0, 4], [3, 3], [4, 0]]))
+    found = _centres(observed, np.array([[0.99, 0.01], [0.5, 0.5], [0.01, 0.99]]))
     assert found.tolist() == [0, 1, 2]
 
 
@@ -87,12 +86,12 @@ def test_models_of_quadratics_predict_each_objective():
     one, other = (np.triu(rng.standard_normal((6, 6))) for _ in range(2))
     values = np.stack([np.einsum("ni,ij,nj->n", x, w, x) for w in (one, other)], axis=1)
     memory = memory_of(values[:-8], x[:-8])
-    known = Known.of(memory)
-    centre, first = int(known.front[len(known.front) // 2]), np.tile(FIRST_VARIANCES, (3, 1))
-    variances = refitted(known, centre, SPACE.sites, first, 10)
-    predicted = local_model(known, centre, SPACE.sites, variances).predict(x[-8:])
-    low = values[:-8][known.front].min(axis=0)
-    unit = np.ptp(values[:-8][known.front], axis=0)
+    observed = Observations.of(memory)
+    centre, first = int(observed.front[len(observed.front) // 2]), np.tile(DEFAULT.first_variances, (3, 1))
+    variances = refitted(observed, centre, SPACE.sites, first, 10)
+    predicted = local_model(observed, centre, SPACE.sites, variances).predict(x[-8:])
+    low = values[:-8][observed.front].min(axis=0)
+    unit = np.ptp(values[:-8][observed.front], axis=0)
     scaled = (values[-8:] - low) / unit
     is_plain = scaled <= 1
     np.testing.assert_allclose(predicted[is_plain], scaled[is_plain], atol=0.15)
@@ -103,14 +102,14 @@ def test_proposals_are_new_and_different():
     memory = memory_of(rng.standard_normal((20, 2)))
     strategy = FrontSearch()
     state = strategy.init(SPACE.sites, memory, 100, rng)
-    found = np.array(propose(state.variances, Known.of(memory), 6, SPACE.sites, rng, memory))
+    found = np.array(propose(state.variances, Observations.of(memory), 6, SPACE.sites, rng, memory))
     assert not memory.contains(found).any()
     assert len(np.unique(found, axis=0)) == len(found)
 
 
 @pytest.mark.parametrize("m", [1, 2, 3])
 def test_expected_gains_are_the_mean_gains_of_normal_values(m, monkeypatch):
-    monkeypatch.setattr("dcmaes.strategies.front._process.N_EXPECTED", 20_000)
+    monkeypatch.setattr("dcmaes.strategies.front._processes.N_EXPECTED", 20_000)
     rng = np.random.default_rng(m)
     front = {1: [[0.6]], 2: [[0.0, 1.0], [0.4, 0.3], [1.0, 0.0]], 3: np.eye(3)}[m]
     mean, deviation = rng.uniform(0.4, 0.8, (4, m)), rng.uniform(0.1, 0.2, (4, m))
@@ -135,11 +134,11 @@ def test_processes_predict_each_objective_in_its_own_units():
     x = np.array(
         [[0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1], [1, 0, 1, 0, 1, 0], [0, 1, 0, 1, 0, 1]], dtype=float
     )
-    known = Known.of(memory_of([[0, 10], [4, 2], [8, 8], [4, 6]], x))
+    observed = Observations.of(memory_of([[0, 10], [4, 2], [8, 8], [4, 6]], x))
     scales = np.tile(Scales.expected(SPACE.sites).vector(), (2, 1))
     scales[:, -1] = np.log(1e-6)  # hardly any noise
-    mean, deviation = Processes.of(known, SPACE.sites, scales).predict(x)
-    np.testing.assert_allclose(mean, known.values, atol=1e-3)
+    mean, deviation = Processes.of(observed, SPACE.sites, scales).predict(x)
+    np.testing.assert_allclose(mean, observed.values, atol=1e-3)
     assert (deviation < 0.01).all()
 
 
@@ -147,9 +146,9 @@ def test_refitted_processes_know_which_sites_matter_to_which_objective():
     rng = np.random.default_rng(0)
     x = rng.permutation(((np.arange(64)[:, None] >> np.arange(6)) & 1).astype(float))[:40]
     values = np.stack([x[:, 0] + 2 * x[:, 1], 3 - x[:, 1] + x[:, 2] + 0.5 * x[:, 0]], axis=1)
-    known = Known.of(memory_of(values, x))
+    observed = Observations.of(memory_of(values, x))
     first = np.tile(Scales.expected(SPACE.sites).vector(), (2, 1))
-    relevance = refitted_scales(known, SPACE.sites, first)[:, :-2]
+    relevance = refitted_scales(observed, SPACE.sites, first)[:, :-2]
     assert relevance[0, :2].min() > relevance[0, 2:].max()
     assert relevance[1, 1:3].min() > relevance[1, 3:].max()
 
@@ -159,10 +158,10 @@ def test_promising_points_are_new_different_and_better_than_most():
     x = rng.permutation(((np.arange(64)[:, None] >> np.arange(6)) & 1).astype(float))[:24]
     worth = np.array([5.0, 4.0, 3.0, 3.0, 2.0, 1.0])
     memory = memory_of(np.stack([x.sum(axis=1), -x @ worth], axis=1), x)
-    known = Known.of(memory)
+    observed = Observations.of(memory)
     first = np.tile(Scales.expected(SPACE.sites).vector(), (2, 1))
-    scales = refitted_scales(known, SPACE.sites, first)
-    found = np.array(promising(scales, known, 4, SPACE.sites, rng, memory))
+    scales = refitted_scales(observed, SPACE.sites, first)
+    found = np.array(promising(scales, observed, 4, SPACE.sites, rng, memory))
     assert found.shape == (4, 6)
     assert not memory.contains(found).any()
     assert len(np.unique(found, axis=0)) == 4
@@ -176,8 +175,8 @@ def test_gains_are_counted_for_whose_turn_it_was():
     memory = memory_of([[5, 5], [4, 6], [6, 4], [9, 9]])
     strategy = FrontSearch()
     state = strategy.init(SPACE.sites, memory, 100, np.random.default_rng(0))
-    known = Known.of(memory)
-    credited = _credited(state, known, known.x[[0, 3]])
+    observed = Observations.of(memory)
+    credited = _credited(state, observed, observed.x[[0, 3]])
     # The first improvement counts one, and the evaluations before it are forgotten a little.
     assert credited.credit.gains.tolist() == [1.0, 0.0, 0.0]
     assert credited.credit.spent.tolist() == [2.0, 0.0, 0.0]
@@ -186,15 +185,15 @@ def test_gains_are_counted_for_whose_turn_it_was():
 def turns_if_only_one_gains(who, n=100):
     """Return how many of `n` batches each proposer gets; None: nobody gains."""
     memory = memory_of(np.random.default_rng(2).standard_normal((20, 2)))
-    strategy, known = FrontSearch(), Known.of(memory)
+    strategy, observed = FrontSearch(), Observations.of(memory)
     state = strategy.init(SPACE.sites, memory, 100, np.random.default_rng(0))
     turns = np.zeros(3, dtype=int)
-    on_front, behind = known.front[:1], np.setdiff1d(np.arange(20), known.front)[:4]
+    on_front, behind = observed.front[:1], np.setdiff1d(np.arange(20), observed.front)[:4]
     for _ in range(n):
-        state = _with_turn(state, known, memory)
+        state = _with_turn(state, observed, memory)
         turns[state.turn] += 1
         rows = np.append(on_front, behind[:3]) if state.turn == who else behind
-        state = _credited(state, known, known.x[rows])
+        state = _credited(state, observed, observed.x[rows])
     return turns
 
 
@@ -213,13 +212,13 @@ def test_processes_are_for_few_evaluations():
     strategy = FrontSearch()
     for n, is_there in ((20, True), (400, False)):
         memory = memory_of(values[:n], x[:n], space=space)
-        known = Known.of(memory)
+        observed = Observations.of(memory)
         state = strategy.init(space.sites, memory, 1000, np.random.default_rng(0))
         turns = set()
         for _ in range(20):
-            state = _with_turn(state, known, memory)
+            state = _with_turn(state, observed, memory)
             turns.add(state.turn)
-            state = _credited(state, known, known.x[np.setdiff1d(np.arange(n), known.front)[:4]])
+            state = _credited(state, observed, observed.x[np.setdiff1d(np.arange(n), observed.front)[:4]])
         assert (PROCESS in turns) == is_there
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from dcmaes.models import Scales
+from dcmaes.models import Scales, log_improvement
 from dcmaes.space import Binary, Categorical, Float, Integer, Space
 from dcmaes.strategies import Evaluations, Memory
 from dcmaes.strategies.gaussian_process import (
@@ -16,7 +16,6 @@ from dcmaes.strategies.gaussian_process import (
     _process,
     changed,
     first_values,
-    log_improvement,
     refitted,
 )
 
@@ -111,3 +110,42 @@ def test_a_state_is_written_and_read():
     np.testing.assert_array_equal(again.scales, state.scales)
     one, two = (strategy.sample(s, 3, np.random.default_rng(4), memory) for s in (state, again))
     np.testing.assert_array_equal(one, two)
+
+
+def kinks_found(values):
+    """Whether the larger of two functions is taken for the better model, on twelve samples of 60 points."""
+    found = []
+    for seed in range(12):
+        memory = Memory(SPACE.sites)
+        x = SPACE.sites.uniform(np.random.default_rng(seed).random((60, 4)))
+        memory.tell(Evaluations(x, values(x), np.zeros(60)))
+        state = ProcessState(SPACE.sites, Scales.expected(SPACE.sites).vector(), 1, 0, 0)
+        found.append(refitted(state, memory).kink.is_useful)
+    return found
+
+
+def test_a_penalty_for_what_is_missing_is_modelled_as_the_larger_of_two():
+    def penalised(x):
+        missing = 1 - x[:, 0] / 60 - x[:, 3] + 0.2 * (x[:, 1] == 1)
+        return x[:, 0] / 60 + x[:, 3] + 0.5 * x[:, 2] + 8 * np.maximum(missing, 0)
+
+    assert sum(kinks_found(penalised)) >= 7
+
+
+def test_a_smooth_function_is_modelled_by_one_process():
+    def smooth(x):
+        return (x[:, 0] / 60 - 0.4) ** 2 + (x[:, 3] - 0.6) ** 2 + 0.3 * x[:, 2] + 0.2 * (x[:, 1] == 2)
+
+    assert sum(kinks_found(smooth)) <= 2
+
+
+@pytest.mark.parametrize("n_high", [0, 1, 60])
+def test_values_of_few_sizes_have_no_two_sides(n_high):
+    memory = Memory(SPACE.sites)
+    x = SPACE.sites.uniform(np.random.default_rng(5).random((60, 4)))
+    memory.tell(Evaluations(x, np.where(np.arange(60) < n_high, 1.0, 0.0), np.zeros(60)))
+    state = ProcessState(SPACE.sites, Scales.expected(SPACE.sites).vector(), 1, 0, 0)
+    for _ in range(3):
+        state = refitted(state, memory)
+        assert state.kink is None
+    assert GaussianProcess().sample(state, 2, np.random.default_rng(0), memory).shape == (2, 4)

@@ -12,10 +12,9 @@ from dcmaes.space import Categorical, Integer, Space
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies._labels import beyond_constraints
 from dcmaes.strategies.ising import IsingSearch
-from dcmaes.strategies.ising._constants import BARRIER_COST, FIRST_VARIANCES
 from dcmaes.strategies.ising._neighbourhood import limit_of
-from dcmaes.strategies.ising._search import search
-from dcmaes.strategies.ising._steps import Box
+from dcmaes.strategies.ising._settings import DEFAULT
+from dcmaes.strategies.ising._tabu import BARRIER_COST, Box, search
 
 
 def test_violations_tell_how_far_only_if_they_differ():
@@ -38,7 +37,7 @@ def linear_limit(n, d, seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_a_linear_limit_is_learned_from_what_is_beyond_it(seed):
     features, height = linear_limit(120, 20, seed)
-    variances = np.array(FIRST_VARIANCES)
+    variances = np.array(DEFAULT.first_variances)
     every = Regression(features, 20, np.arange(20), np.zeros(120), np.ones(120), variances)
     excess = np.maximum(height, 0.0)
     for _ in range(10):
@@ -59,7 +58,7 @@ def test_a_linear_limit_is_learned_from_what_is_beyond_it(seed):
 
 def test_few_points_beyond_make_no_barrier():
     features, height = linear_limit(50, 10, 0)
-    every = Regression(features, 10, np.arange(10), height, np.ones(50), np.array(FIRST_VARIANCES))
+    every = Regression(features, 10, np.arange(10), height, np.ones(50), np.array(DEFAULT.first_variances))
     assert limit_of(every, np.where(np.arange(50) < 3, 1.0, 0.0)) is None
     assert limit_of(every, np.where(np.arange(50) < 4, 1.0, 0.0)) is not None
 

@@ -11,8 +11,8 @@ from dcmaes.models import Regression
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies.ising import IsingSearch
 from dcmaes.strategies.ising._cliff import SIDES, SURPRISES, VALUES, find_cliff
-from dcmaes.strategies.ising._constants import FIRST_VARIANCES, LOW_SHARES
 from dcmaes.strategies.ising._neighbourhood import limit_of
+from dcmaes.strategies.ising._settings import DEFAULT
 
 K = 30
 
@@ -84,7 +84,7 @@ def test_jumps_that_nothing_explains_are_no_cliff():
     worth = rng.integers(1, 10, K)
     state, model, _ = modelled(lambda x: -(x @ worth) + 1000.0 * (rng.random(len(x)) < 0.5), 150, 0)
     # They are seen, but no regression tells which points are beyond.
-    assert find_cliff(model.used, LOW_SHARES[state.low_share], state.variances) is not None
+    assert find_cliff(model.used, state.low_rises, state.variances) is not None
     assert state.cliff == ""
 
 
@@ -172,7 +172,7 @@ def test_sides_are_learned_where_nothing_else_is_told(seed):
     problem = Knapsack(seed, PENALTIES["a constant"])
     rng = np.random.default_rng(seed)
     x, unseen = (rng.random((2, 200, K)) < 0.4).astype(float)
-    every = Regression(x, K, np.arange(K), np.zeros(200), np.ones(200), np.array(FIRST_VARIANCES))
+    every = Regression(x, K, np.arange(K), np.zeros(200), np.ones(200), np.array(DEFAULT.first_variances))
     sides = (problem.excess(x) > 0).astype(float)
     limit, is_used = limit_of(every, sides)
     assert 0 < is_used.sum() <= 200

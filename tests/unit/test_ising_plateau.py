@@ -11,8 +11,7 @@ from dcmaes.space import Float, Space
 from dcmaes.strategies import Evaluations, make_strategy
 from dcmaes.strategies.ising._neighbourhood import Neighbourhood
 from dcmaes.strategies.ising._plateau import Blame, harmless_points
-from dcmaes.strategies.ising._search import search
-from dcmaes.strategies.ising._steps import Box
+from dcmaes.strategies.ising._tabu import Box, search
 
 
 def planted(seed, d=12, n=120):

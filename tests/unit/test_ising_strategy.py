@@ -12,8 +12,7 @@ from dcmaes.space import Space
 from dcmaes.strategies import Evaluations, IsingSearch
 from dcmaes.strategies._labels import low_rise, rises
 from dcmaes.strategies.ising._neighbourhood import nearness
-from dcmaes.strategies.ising._search import search
-from dcmaes.strategies.ising._steps import Box
+from dcmaes.strategies.ising._tabu import Box, search
 
 
 def evaluations(values, violations=None):

@@ -7,7 +7,7 @@ import dcmaes as dc
 from dcmaes.models import FeatureMap
 from dcmaes.space import Binary, Categorical, Float, Integer, Space
 from dcmaes.strategies import Evaluations
-from dcmaes.strategies.ising._trend import trend_minimum
+from dcmaes.strategies.ising._proposals import trend_minimum
 
 
 def fitted(space, x, values, centre=None):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import dcmaes as dc
-from dcmaes.space._choices import Prior
+from dcmaes.space._sites import Prior
 from dcmaes.strategies import strategy_names
 from dcmaes.strategies.cma._marginals import Layout
 

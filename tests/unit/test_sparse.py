@@ -9,10 +9,9 @@ from alone import Alone
 from sparse_functions import points, random_function, told
 
 from dcmaes import problems
-from dcmaes.models import SparseQuadratic, _selection, annealed, sparse_quadratic
-from dcmaes.models._contrasts import contrasts
-from dcmaes.models._selection import NOISE, _shares
-from dcmaes.models._sparse import least_squares
+from dcmaes.models import SparseQuadratic, _interacting, annealed, sparse_quadratic
+from dcmaes.models._interacting import NOISE, _shares
+from dcmaes.models._sparse import contrasts, least_squares
 from dcmaes.space import Categorical, Integer, Space
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies.auto import SHARING, SPARSE, Auto
@@ -87,7 +86,7 @@ def test_a_covariance_that_rounding_errors_spoil_tells_nothing(monkeypatch):
     n_states = np.full(30, 2)
     x = points(400, n_states, 0)
     values = random_function(n_states, 20, 0).predict(x)
-    monkeypatch.setattr(_selection, "NOISE", -1.0)
+    monkeypatch.setattr(_interacting, "NOISE", -1.0)
     assert sparse_quadratic(x, values, n_states) is None
 
 

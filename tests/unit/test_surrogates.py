@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dcmaes.models import FeatureMap, Process, Regression, Scales, log_densities
+from dcmaes.models import FeatureMap, Maximum, Process, Regression, Scales
 from dcmaes.space import Categorical, Float, Integer, Space
 
 SITES = Space({"how": Categorical(["a", "b", "c"]), "n": Integer(0, 9), "u": Float(0, 1)}).sites
@@ -29,8 +29,13 @@ def process(x, targets):
     return Process(SITES, x, targets, np.ones(len(x)), Scales.expected(SITES))
 
 
+def maximum(x, targets):
+    whole = process(x, targets)
+    return Maximum(whole, targets > np.median(targets), whole.scales, whole.scales)
+
+
 @pytest.mark.parametrize("surrogate", [regression, process])
-class TestEverySurrogate:
+class TestEveryNormalSurrogate:
     def test_a_value_left_out_is_not_looked_at(self, surrogate):
         x, targets = data()
         mean, deviation = surrogate(x, targets).left_out()
@@ -45,14 +50,17 @@ class TestEverySurrogate:
         model = surrogate(*data())
         mean, deviation = model.left_out()
         expected = norm.logpdf(model.targets, mean, deviation)
-        np.testing.assert_allclose(log_densities(model), expected, rtol=1e-10)
+        np.testing.assert_allclose(model.log_densities(), expected, rtol=1e-10)
 
+
+@pytest.mark.parametrize("surrogate", [regression, process, maximum])
+class TestEverySurrogate:
     def test_a_fit_predicts_better_than_none(self, surrogate):
         """Both have about the right structure, so the likelier is also the one that foresees more."""
         model = surrogate(*data())
-        assert log_densities(model.fitted(40)).mean() > log_densities(model).mean()
+        assert model.fitted(40).log_densities().mean() > model.log_densities().mean()
 
     def test_values_without_structure_are_not_foreseen(self, surrogate):
         x, targets = data()
         shuffled = surrogate(x, np.random.default_rng(1).permutation(targets)).fitted(40)
-        assert log_densities(shuffled).mean() < log_densities(surrogate(x, targets).fitted(40)).mean() - 0.5
+        assert shuffled.log_densities().mean() < surrogate(x, targets).fitted(40).log_densities().mean() - 0.5

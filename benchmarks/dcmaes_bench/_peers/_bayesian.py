@@ -80,6 +80,30 @@ def _smac_variable(space: Any, domain: Domain, i: int) -> Any:
     return space.UniformIntegerHyperparameter(name, int(low), int(high), log=log)
 
 
+@optimizer("HEBO", package="hebo")
+def hebo(domain: Domain, evaluate: Evaluate, budget: int, seed: int) -> None:
+    """HEBO: a Gaussian process with warped inputs and values, and an ensemble of acquisitions."""
+    with _quiet(seed):
+        frames, design = import_module("pandas"), import_module("hebo.design_space.design_space")
+        settings = design.DesignSpace().parse([_hebo_variable(domain, i) for i in range(domain.dimension)])
+        search = import_module("hebo.optimizers.hebo").HEBO(settings, scramble_seed=seed)
+        while True:
+            asked = search.suggest(n_suggestions=1)
+            x = [float(asked[f"x{i}"].iloc[0]) for i in range(domain.dimension)]
+            value = evaluate(domain.nearest(np.array(x)))
+            search.observe(frames.DataFrame(asked), np.array([[value]]))
+
+
+def _hebo_variable(domain: Domain, i: int) -> dict[str, Any]:
+    name, low, high = f"x{i}", float(domain.low[i]), float(domain.high[i])
+    if domain.kind[i] == CATEGORY or low == high:
+        return {"name": name, "type": "cat", "categories": list(range(int(low), int(high) + 1))}
+    if domain.kind[i] == FLOAT:
+        return {"name": name, "type": "pow" if domain.log[i] else "num", "lb": low, "ub": high}
+    kind = "pow_int" if domain.log[i] else "int"
+    return {"name": name, "type": kind, "lb": int(low), "ub": int(high)}
+
+
 @optimizer("BoTorch mixed", package="botorch")
 def botorch_mixed(domain: Domain, evaluate: Evaluate, budget: int, seed: int) -> None:
     """BoTorch's Gaussian process for mixed variables, log expected improvement, alternating search."""

@@ -1,21 +1,23 @@
 """Values predicted from points: regression in canonical coordinates (docs/maths.md, sections Q, S and V)."""
 
-from dcmaes.models._annealing import annealed
 from dcmaes.models._canonical import Energy, FeatureMap
 from dcmaes.models._certainty import FALSE_ALARMS, certain_pairs
 from dcmaes.models._interacting import sparse_quadratic, sparse_quadratic_by_differences
+from dcmaes.models._maximum import FEWEST_ON_A_SIDE, Maximum
 from dcmaes.models._polynomial import Polynomial, cliques, minimum_of, polynomial_of
-from dcmaes.models._process import Process, Scales
+from dcmaes.models._process import Process, Scales, log_improvement
 from dcmaes.models._regression import Component, Regression
-from dcmaes.models._sparse import EXACT, SparseQuadratic
-from dcmaes.models._surrogate import Surrogate, log_densities
+from dcmaes.models._sparse import EXACT, SparseQuadratic, annealed
+from dcmaes.models._surrogate import Surrogate, normal_log_density
 
 __all__ = [
     "EXACT",
     "FALSE_ALARMS",
+    "FEWEST_ON_A_SIDE",
     "Component",
     "Energy",
     "FeatureMap",
+    "Maximum",
     "Polynomial",
     "Process",
     "Regression",
@@ -25,8 +27,9 @@ __all__ = [
     "annealed",
     "certain_pairs",
     "cliques",
-    "log_densities",
+    "log_improvement",
     "minimum_of",
+    "normal_log_density",
     "polynomial_of",
     "sparse_quadratic",
     "sparse_quadratic_by_differences",

@@ -8,13 +8,8 @@ from scipy.special import ndtri
 
 from dcmaes._validation import FloatArray
 from dcmaes.models._canonical import FeatureMap
-from dcmaes.models._regression import (
-    NEGLIGIBLE,
-    cholesky,
-    component_covariances,
-    improved_variances,
-    inverse_of,
-)
+from dcmaes.models._regression import NEGLIGIBLE, component_covariances, improved_variances
+from dcmaes.models._surrogate import cholesky, inverse_of
 from dcmaes.space import Sites
 
 # The family-wise error rate: probability that any pair is taken for certain where no two sites interact.

@@ -11,8 +11,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.models._contrasts import contrast_sites, contrast_table, contrasts
-from dcmaes.models._sparse import EXACT, spread
+from dcmaes.models._sparse import EXACT, contrast_sites, contrast_table, contrasts, spread
 
 # Terms that a function may have: the time grows with the cube.
 MOST_TERMS = 2500
@@ -67,17 +66,17 @@ def cliques(interacts: NDArray[np.bool_], n_states: IntArray) -> list[list[tuple
     """
     d = len(interacts)
     later = np.triu(interacts, 1)
-    level: list[tuple[tuple[int, ...], NDArray[np.bool_]]] = [((i,), later[i]) for i in range(d)]
+    largest: list[tuple[tuple[int, ...], NDArray[np.bool_]]] = [((i,), later[i]) for i in range(d)]
     n_terms = 1
     found: list[list[tuple[int, ...]]] = []
-    while level:
-        n_terms += sum(int(np.prod(n_states[list(sites)] - 1)) for sites, _ in level)
+    while largest:
+        n_terms += sum(int(np.prod(n_states[list(sites)] - 1)) for sites, _ in largest)
         if n_terms > MOST_TERMS:
             return None
-        found.append([sites for sites, _ in level])
-        level = [
+        found.append([sites for sites, _ in largest])
+        largest = [
             ((*sites, j), common & later[j])
-            for sites, common in level
+            for sites, common in largest
             for j in np.flatnonzero(common).tolist()
         ]
     return found
@@ -103,8 +102,8 @@ def polynomial_of(
     parent, last = np.array([-1]), np.array([-1])
     number: dict[tuple[int, ...], int] = {(): 0}
     first = np.concatenate([[0], np.cumsum(n_states - 1)])
-    for level in sets:
-        new = [c for s in level for c in product(*(range(first[i], first[i + 1]) for i in s))]
+    for of_size in sets:
+        new = [c for s in of_size for c in product(*(range(first[i], first[i + 1]) for i in s))]
         if len(parent) + len(new) > len(used):
             return None
         parent = np.concatenate([parent, [number[c[:-1]] for c in new]])

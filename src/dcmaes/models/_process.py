@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
+from scipy.special import log_ndtr, ndtr
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.models._regression import cholesky, inverse_of
+from dcmaes.models._surrogate import cholesky, inverse_of, normal_log_density
 from dcmaes.space import Sites
 
 # Lengths expected before anything is known: this much of the range of a number, and one change in this many
@@ -21,6 +22,9 @@ LENGTH_OF_NUMBERS, LENGTH_OF_CHOICES, SPREAD = 0.35, 0.6, 1.6
 MAIN_SHARE, MAIN_SPREAD = -1.0, 1.5
 NOISE, NOISE_SPREAD = np.log(1e-3), 2.0
 SMALLEST_NOISE, LARGEST_NOISE = np.log(1e-6), np.log(0.5)
+# So many digits of the scales count: the others differ between processors, on which sums are rounded
+# differently, and make no difference to what is predicted.
+N_DIGITS = 3
 # How far the logarithms of relevances may go from what is expected.
 FARTHEST = 6.0
 # Length of the main effects of numbers, as a share of the range, and how many functions they are made of.
@@ -219,25 +223,34 @@ class Process:
         found = minimize(
             self.loss, first, jac=True, method="L-BFGS-B", bounds=Bounds(low, high), options=options
         )
-        return replace(self, scales=Scales.of_vector(found.x))
+        return replace(self, scales=Scales.of_vector(np.round(found.x, N_DIGITS)))
 
-    def with_beliefs(self, x: FloatArray) -> Process:
-        """Return the process after values as expected at more coded points, shape (k, d)."""
-        if len(x) == 0:
-            return self
-        mean, _ = self.predict(x)
+    def with_values(self, x: FloatArray, targets: FloatArray) -> Process:
+        """Return the process of more values, at coded points of shape (k, d)."""
         return replace(
             self,
             x=np.concatenate([self.x, x]),
-            targets=np.concatenate([self.targets, mean]),
+            targets=np.concatenate([self.targets, targets]),
             count=np.concatenate([self.count, np.ones(len(x))]),
         )
+
+    def with_beliefs(self, x: FloatArray) -> Process:
+        """Return the process after values as expected at more coded points, shape (k, d)."""
+        return self.with_values(x, self.predict(x)[0]) if len(x) else self
+
+    def log_improvement(self, x: FloatArray, lowest: float) -> FloatArray:
+        """Return the logarithm of the improvement on `lowest` expected at coded points, (n, d) to (n,)."""
+        return log_improvement(*self.predict(x), lowest)
 
     def left_out(self) -> tuple[FloatArray, FloatArray]:
         """Return mean and standard deviation of each target, given all the others, both of shape (n,)."""
         inverse = inverse_of(self._factor)
         precision = np.diag(inverse)
         return self.targets - self._alpha / precision, np.sqrt(self.variance / precision)
+
+    def log_densities(self) -> FloatArray:
+        """Return the logarithm of the density of each target, given all the others, shape (n,)."""
+        return normal_log_density(self.targets, *self.left_out())
 
     def loss(self, vector: FloatArray) -> tuple[float, FloatArray]:
         """Return the negative log posterior density of scales, shape (f + 2,), and its gradient (R4)."""
@@ -310,6 +323,25 @@ class Process:
     def _alpha(self) -> FloatArray:
         alpha: FloatArray = scipy.linalg.cho_solve((self._factor, True), self.targets, check_finite=False)
         return alpha
+
+
+def log_improvement(mean: FloatArray, deviation: FloatArray, lowest: float) -> FloatArray:
+    """Return the logarithm of the expected improvement on `lowest`, accurate where it is tiny (R7).
+
+    >>> log_improvement(np.array([0.0, 40.0]), np.ones(2), 0.0).round(2)
+    array([  -0.92, -808.3 ])
+    """
+    z = (lowest - mean) / deviation
+    density = -(z**2) / 2 - np.log(2 * np.pi) / 2
+    # phi + z Phi, as phi times a factor where both are tiny and as it is where they are not.
+    low = np.minimum(z, -1.0)
+    ratio = np.exp(log_ndtr(low) + low**2 / 2 + np.log(2 * np.pi) / 2)
+    factor = np.where(z > -20, 1 + low * ratio, 1 / (low**2 + 3))
+    tail = density + np.log(np.maximum(factor, 1e-300))
+    high = np.maximum(z, -1.0)
+    body = np.log(np.exp(-(high**2) / 2) / np.sqrt(2 * np.pi) + high * ndtr(high))
+    value: FloatArray = np.where(z < -1, tail, body) + np.log(deviation)
+    return value
 
 
 def _bump(step: FloatArray) -> FloatArray:

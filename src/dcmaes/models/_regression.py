@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models._canonical import Energy
+from dcmaes.models._surrogate import cholesky, inverse_of, normal_log_density
 
 SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-7, 1e3
-# Added to the diagonal of every covariance: far below any noise that could matter to standardized values.
-JITTER = 1e-9
 # A component whose functions are this small at all data explains nothing.
 NEGLIGIBLE = 1e-12
 
@@ -146,6 +145,10 @@ class Regression:
         precision = np.diag(self._inverse)
         return self.targets - (self._inverse @ self.targets) / precision, np.sqrt(1 / precision)
 
+    def log_densities(self) -> FloatArray:
+        """Return the logarithm of the density of each target, given all the others, shape (w,) (Q9)."""
+        return normal_log_density(self.targets, *self.left_out())
+
     def solve(self, residuals: FloatArray) -> FloatArray:
         """Return the inverse covariance of the data times residuals, shape (w,) or (w, c)."""
         solution: FloatArray = scipy.linalg.cho_solve((self._factor, True), residuals, check_finite=False)
@@ -232,28 +235,6 @@ class Regression:
             coupling,
             prior.constant + unit[Component.CONSTANT] * alpha.sum(axis=1),
         )
-
-
-def cholesky(covariance: FloatArray) -> FloatArray:
-    """Return a lower factor of a covariance, with as much added to its diagonal as rounding asks for."""
-    diagonal = np.einsum("ii->i", covariance)
-    size = float(diagonal.max())
-    for jitter in (JITTER, *(size * 10.0**exponent for exponent in range(-12, 1, 2))):
-        diagonal += jitter
-        lower, info = scipy.linalg.lapack.dpotrf(covariance, lower=1, clean=1)
-        if info == 0:
-            break
-    else:
-        lower = np.diag(np.sqrt(diagonal))
-    factor: FloatArray = lower
-    return factor
-
-
-def inverse_of(factor: FloatArray) -> FloatArray:
-    """Return the inverse of a covariance with this lower factor, shape (w, w)."""
-    lower, _ = scipy.linalg.lapack.dpotri(factor, lower=1)
-    inverse: FloatArray = np.tril(lower) + np.tril(lower, -1).T
-    return inverse
 
 
 def improved_variances(

@@ -1,14 +1,14 @@
-"""Functions of many choices with few interactions, and the one that has given values."""
+"""Functions of many choices with few interactions: the one that has given values, and its low points."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.models._contrasts import contrast_sites, contrasts
 
 # If at most this share of the variance is unexplained, pairs are added, so many at a time.
 NEARLY, MISSED = 0.05, (1, 2, 4, 8)
@@ -17,10 +17,48 @@ NEARLY, MISSED = 0.05, (1, 2, 4, 8)
 LARGEST_SIZE, EXACT = 0.5, 1e-6
 # Values for each coefficient from which they are computed where there are very many.
 ENOUGH = 3
-# Directions in which the points vary by less than this share of the largest are left open by them.
-OPEN = 1e-9
-# Interactions below this share of the largest coefficient are errors of rounding.
+# Interactions below this share of the largest coefficient are errors of rounding; directions in which the
+# points vary by less than this share of the largest are left open by them.
 ROUNDING = 1e-9
+# Temperature of the last sweep, as a share of the first: terms may be of very different size.
+COLD = 1e-3
+
+
+def contrasts(x: FloatArray, n_states: IntArray) -> FloatArray:
+    """Return the state of each site in coordinates that sum to zero over its states, shape (n, d) to (n, p).
+
+    >>> contrasts(np.array([[0.0], [1.0]]), np.array([2])).round(3)
+    array([[ 1.],
+           [-1.]])
+    """
+    tables = {c: contrast_table(int(c)) for c in np.unique(n_states)}
+    columns = [tables[c][x[:, site].astype(np.int64)] for site, c in enumerate(n_states)]
+    coordinates: FloatArray = np.concatenate(columns, axis=1)
+    return coordinates
+
+
+def contrast_table(n_states: int) -> FloatArray:
+    """Return an orthogonal basis of the functions of one site that sum to zero, shape (c, c - 1).
+
+    >>> table = contrast_table(3)
+    >>> (table @ table.T).round(3)
+    array([[ 1. , -0.5, -0.5],
+           [-0.5,  1. , -0.5],
+           [-0.5, -0.5,  1. ]])
+    """
+    if n_states == 1:
+        return np.zeros((1, 0))
+    table: FloatArray = scipy.linalg.helmert(n_states).T * np.sqrt(n_states / (n_states - 1))
+    return table
+
+
+def contrast_sites(n_states: IntArray) -> IntArray:
+    """Return the site of each contrast, shape (p,).
+
+    >>> contrast_sites(np.array([2, 3]))
+    array([0, 1, 1])
+    """
+    return np.repeat(np.arange(len(n_states)), n_states - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +126,7 @@ class SparseQuadratic:
         d, site = len(self.n_states), contrast_sites(self.n_states)
         columns, left, right = _columns(self.pairs, x, self.n_states)
         _, size, direction = np.linalg.svd(columns, full_matrices=False)
-        is_open = (np.abs(direction[size <= OPEN * size.max()]) > ROUNDING).any(axis=0)[1 + len(site) :]
+        is_open = (np.abs(direction[size <= ROUNDING * size.max()]) > ROUNDING).any(axis=0)[1 + len(site) :]
         is_sure = ~is_open & (np.abs(self.coupling[left, right]) > ROUNDING * self._largest)
         is_told = np.zeros((d, d), dtype=bool)
         is_told[site[left[is_sure]], site[right[is_sure]]] = True
@@ -116,7 +154,7 @@ def least_squares(
     mean, scale = float(values.mean()), float(values.std()) or 1.0
     targets = (values - mean) / scale
     # Of all functions with these values the shortest: nothing is added that no value speaks for.
-    solution, _, rank, _ = np.linalg.lstsq(columns, targets, rcond=OPEN)
+    solution, _, rank, _ = np.linalg.lstsq(columns, targets, rcond=ROUNDING)
     weights = np.asarray(solution, dtype=np.float64)
     misfit = scale * float(np.sqrt(((columns @ weights - targets) ** 2).mean()))
     is_exact = bool(misfit <= EXACT * spread(values) and rank <= LARGEST_SIZE * len(x))
@@ -175,3 +213,36 @@ def spread(values: FloatArray) -> float:
     """
     low, high = np.quantile(values, [0.1, 0.7])
     return float(high - low) or float(values.std()) or 1.0
+
+
+def annealed(
+    function: SparseQuadratic, *, n_chains: int, n_sweeps: int, rng: np.random.Generator
+) -> FloatArray:
+    """Return the last point of each chain, coded, shape (n_chains, d).
+
+    >>> nothing = np.zeros((0, 2), dtype=np.int64)
+    >>> function = SparseQuadratic(np.array([2, 2]), nothing, 0.0, np.array([1.0, -1.0]), np.zeros((2, 2)))
+    >>> annealed(function, n_chains=3, n_sweeps=20, rng=np.random.default_rng(0))
+    array([[1., 0.],
+           [1., 0.],
+           [1., 0.]])
+    """
+    n_states, site = function.n_states, contrast_sites(function.n_states)
+    x = np.floor(rng.random((n_chains, len(n_states))) * n_states)
+    z = contrasts(x, n_states)
+    spans = [np.flatnonzero(site == i) for i in range(len(n_states))]
+    tables = [contrast_table(int(c)) for c in n_states]
+
+    def energies(i: int) -> FloatArray:
+        """Return the energy of each state of a site, given all other sites, shape (n_chains, c)."""
+        span = spans[i]
+        given_others: FloatArray = (function.field[span] + z @ function.coupling[:, span]) @ tables[i].T
+        return given_others
+
+    hot = max(float(np.ptp(energies(i), axis=1).max()) for i in range(len(n_states)))
+    for temperature in hot * np.geomspace(1.0, COLD, n_sweeps):
+        for i, c in enumerate(n_states):
+            # The largest of log-probabilities with Gumbel noise is a draw: (S3)
+            x[:, i] = (temperature * rng.gumbel(size=(n_chains, c)) - energies(i)).argmax(axis=1)
+            z[:, spans[i]] = tables[i][x[:, i].astype(np.int64)]
+    return x

@@ -7,7 +7,7 @@ read it again, so what is written names no class that the reader does not alread
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin, get_type_hints
@@ -91,6 +91,55 @@ def _hints(kind: type[Any]) -> dict[str, Any]:
     """Return the types of the fields that are not derived from others, by name."""
     hints = get_type_hints(kind)
     return {field.name: hints[field.name] for field in fields(kind) if field.metadata != DERIVED}
+
+
+def changes(usual: Any, settings: Any) -> dict[str, Any]:
+    """Return as plain data in which fields a frozen dataclass of settings differs from the usual one.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Settings:
+    ...     batch: int = 4
+    ...     radii: tuple[float, ...] = (1.0, 2.0)
+    >>> changes(Settings(), Settings(radii=(3.0,)))
+    {'radii': [3.0]}
+    """
+    pairs = [
+        (field.name, getattr(usual, field.name), getattr(settings, field.name)) for field in fields(usual)
+    ]
+    return {
+        name: changes(before, after) if is_dataclass(after) else _listed(after)
+        for name, before, after in pairs
+        if before != after
+    }
+
+
+def changed(usual: T, options: Mapping[str, Any]) -> T:
+    """Return settings with what `changes` returned, or raise `TypeError` if there is no such field.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Settings:
+    ...     batch: int = 4
+    ...     radii: tuple[float, ...] = (1.0, 2.0)
+    >>> changed(Settings(), {"radii": [3.0]})
+    Settings(batch=4, radii=(3.0,))
+    """
+    present: Any = usual
+    new = {
+        name: changed(getattr(present, name), value) if isinstance(value, Mapping) else _tupled(value)
+        for name, value in options.items()
+    }
+    settings: T = replace(present, **new)
+    return settings
+
+
+def _listed(value: Any) -> Any:
+    return [_listed(part) for part in value] if isinstance(value, tuple) else value
+
+
+def _tupled(value: Any) -> Any:
+    return tuple(_tupled(part) for part in value) if isinstance(value, (list, tuple)) else value
 
 
 class Coded(Generic[T]):

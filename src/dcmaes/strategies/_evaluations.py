@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -261,6 +261,71 @@ def gathered(buffer: bytearray, size: int, places: IntArray) -> bytes:
     first = places[starts] * size
     last = (places[np.append(starts[1:], len(places)) - 1] + 1) * size
     return b"".join(buffer[a:b] for a, b in zip(first.tolist(), last.tolist(), strict=True))
+
+
+class Records:
+    """Evaluations and their points in the order told, packed into two byte arrays.
+
+    Adding one is fast, the arrays grow by an eighth at a time (no doubling of a large block), and only what
+    is read becomes arrays of floats.
+
+    >>> records = Records(Sites([0], [2], [False], [False], [0], [1]))
+    >>> nothing = Evaluation(0, 3.0, 0.0, 0, 0.0, 0.0, False, False, Rank(0.0, 3.0), 1)
+    >>> records._add(records.codec.rows(np.ones((1, 1)))[0], nothing, -1)
+    >>> len(records), records.x(0), records.evaluation(0).value
+    (1, array([1.]), 3.0)
+    """
+
+    def __init__(self, sites: Sites) -> None:
+        self.codec = RowCodec(sites)
+        self._n = 0
+        self._rows = bytearray()
+        self._records = bytearray()
+
+    def __len__(self) -> int:
+        return self._n
+
+    def _add(self, row: bytes, evaluation: Evaluation, previous: int) -> None:
+        """Add an evaluation of the point of a row; `previous` is the place of the one before, or -1."""
+        self._rows += row
+        self._records += evaluation.packed(previous)
+        self._n += 1
+
+    def evaluation(self, place: int) -> Evaluation:
+        """Return one evaluation."""
+        return Evaluation.unpacked(self._records, place)
+
+    def x(self, place: int) -> FloatArray:
+        """Return the coded point of one evaluation, shape (d,)."""
+        x: FloatArray = self.codec.coded([self.row(place)])[0]
+        return x
+
+    def row(self, place: int) -> bytes:
+        """Return the same as a row of bytes."""
+        size = self.codec.row_size
+        return bytes(self._rows[place * size : (place + 1) * size])
+
+    def points(self, start: int, stop: int) -> FloatArray:
+        """Return the coded points of evaluations `start` to `stop`, shape (stop - start, d)."""
+        size = self.codec.row_size
+        return self.codec.split(self._rows[start * size : stop * size]).astype(np.float64)
+
+    def column(self, name: str, n: int | None = None) -> NDArray[Any]:
+        """Return a column of the first `n` evaluations (all by default), shape (n,)."""
+        stop = self._n if n is None else n
+        return np.frombuffer(self._records[: stop * RECORD.itemsize], RECORD)[name].copy()
+
+    def evaluations(self, places: IntArray) -> Evaluations:
+        """Return the evaluations at some places, in that order, repeats averaged as far as they were then."""
+        points = self.codec.split(gathered(self._rows, self.codec.row_size, places)).astype(np.float64)
+        records = self.records_at(places)
+        value, violation = records["mean_value"].copy(), records["mean_violation"].copy()
+        count = records["count"].astype(np.int64)
+        return Evaluations(points, value, violation, np.zeros(len(places), dtype=bool), count, places)
+
+    def records_at(self, places: IntArray) -> NDArray[Any]:
+        """Return the records at some places, shape (n,), with all fields of `RECORD`."""
+        return np.frombuffer(gathered(self._records, RECORD.itemsize, places), RECORD)
 
 
 # Places in the memory, from where to where, the end not included; in order, with gaps between them.

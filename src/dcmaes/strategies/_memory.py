@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.space import Sites
-from dcmaes.strategies._evaluations import RECORD, WORST, Evaluation, Evaluations, Rank, RowCodec, gathered
+from dcmaes.strategies._evaluations import WORST, Evaluation, Evaluations, Rank, Records
 from dcmaes.strategies._several import Several
 
-# Points excluded by constraints whose coordinates are kept: the last ones that a strategy drew.
-MOST_EXCLUDED = 4000
+# What a model learns from, at most: evaluations, and points that constraints exclude, the last ones drawn.
+MOST_RECALLED = 4000
 # Differences of values at one point that are not told apart from larger ones, whose squares would overflow.
 _LARGEST_STEP = 1e140
 
@@ -30,12 +30,11 @@ class _Excluded(NamedTuple):
     violation: float
 
 
-class Memory:
+class Memory(Records):
     """Every evaluation of a run in the order told, and which points are known, pending or excluded.
 
     The run owns it and adds to it; strategies read it. It only ever grows, so that what was said of its first
-    rows stays true. Points and records are packed into two byte arrays: adding one is fast, they grow by an
-    eighth at a time (no doubling of a large block), and only what is read becomes arrays of floats.
+    rows stays true.
 
     Parameters
     ----------
@@ -83,19 +82,16 @@ class Memory:
         *,
         is_averaged: bool = False,
     ) -> None:
+        super().__init__(sites)
         self.sites = sites
         self.n_objectives = n_objectives
         self.several = Several(n_objectives, reference, is_averaged=is_averaged)
-        self.codec = RowCodec(sites)
         self.starts = Evaluations.empty(sites.dimension)
         self.best: int | None = None
         self.n_failures = 0
         self.has_violations = False
         self.excluded: dict[bytes, float] = {}
         self._is_finite = sites.is_finite
-        self._n = 0
-        self._rows = bytearray()
-        self._records = bytearray()
         self._reasons: dict[int, str] = {}
         self._first: dict[bytes, int] = {}
         self._latest: dict[int, int] = {}
@@ -107,9 +103,6 @@ class Memory:
         self._squares, self._degrees = 0.0, 0
         self._leaders: tuple[int, IntArray] = (0, np.zeros(0, dtype=np.int64))
         self._recalled: tuple[tuple[int, int, int], Evaluations] | None = None
-
-    def __len__(self) -> int:
-        return self._n
 
     # What is added.
 
@@ -133,9 +126,7 @@ class Memory:
             self._latest[first] = place
             if self.n_objectives == 1:
                 self._compare(evaluation, self.evaluation(previous))
-        self._rows += row
-        self._records += evaluation.packed(previous)
-        self._n += 1
+        self._add(row, evaluation, previous)
         if reason is not None:
             self._reasons[place] = reason
         rank = Rank(evaluation.violation, evaluation.value)
@@ -178,8 +169,8 @@ class Memory:
 
     def add_excluded(self, row: bytes, violation: float) -> None:
         """Remember an excluded point that a strategy drew, which is told of it for nothing."""
-        if len(self._draws) >= 2 * MOST_EXCLUDED:
-            self._draws = self._draws[-MOST_EXCLUDED:]
+        if len(self._draws) >= 2 * MOST_RECALLED:
+            self._draws = self._draws[-MOST_RECALLED:]
         self._draws.append(_Excluded(self._n, row, violation))
         self._n_draws += 1
         self.has_violations |= violation < math.inf
@@ -287,41 +278,9 @@ class Memory:
         """Whether some point was seen to have different values."""
         return self._squares > 0.0
 
-    def evaluation(self, place: int) -> Evaluation:
-        """Return one evaluation."""
-        return Evaluation.unpacked(self._records, place)
-
     def reason(self, place: int) -> str | None:
         """Return why an evaluation failed, or None."""
         return self._reasons.get(place)
-
-    def x(self, place: int) -> FloatArray:
-        """Return the coded point of one evaluation, shape (d,)."""
-        x: FloatArray = self.codec.coded([self.row(place)])[0]
-        return x
-
-    def row(self, place: int) -> bytes:
-        """Return the same as a row of bytes."""
-        size = self.codec.row_size
-        return bytes(self._rows[place * size : (place + 1) * size])
-
-    def points(self, start: int, stop: int) -> FloatArray:
-        """Return the coded points of evaluations `start` to `stop`, shape (stop - start, d)."""
-        size = self.codec.row_size
-        return self.codec.split(self._rows[start * size : stop * size]).astype(np.float64)
-
-    def column(self, name: str, n: int | None = None) -> NDArray[Any]:
-        """Return a column of the first `n` evaluations (all by default), shape (n,)."""
-        stop = self._n if n is None else n
-        return np.frombuffer(self._records[: stop * RECORD.itemsize], RECORD)[name].copy()
-
-    def evaluations(self, places: IntArray) -> Evaluations:
-        """Return the evaluations at some places, in that order, repeats averaged as far as they were then."""
-        points = self.codec.split(gathered(self._rows, self.codec.row_size, places)).astype(np.float64)
-        records = self._records_at(places)
-        value, violation = records["mean_value"].copy(), records["mean_violation"].copy()
-        count = records["count"].astype(np.int64)
-        return Evaluations(points, value, violation, np.zeros(len(places), dtype=bool), count, places)
 
     def values_at(self, places: IntArray) -> FloatArray:
         """Return the values of all objectives at some places, shape (n, m); NaN where there are none.
@@ -370,14 +329,14 @@ class Memory:
             n_before, leaders = 0, leaders[:0]
         new = np.arange(n_before, self._n)
         if len(self._latest):
-            new = new[~self._records_at(new)["is_again"]]
+            new = new[~self.records_at(new)["is_again"]]
         # What was not among the best before is not now.
         most = max(n, len(leaders))
         leaders = self._ranked(np.concatenate([leaders, new]))[:most]
         self._leaders = self._n, leaders
         return leaders[:n]
 
-    def recall(self, most: int) -> Evaluations:
+    def recall(self, most: int = MOST_RECALLED) -> Evaluations:
         """Return what a model learns from, in the order told: evaluations, and excluded points drawn.
 
         All of them if they are at most `most`; else the best quarter of `most` and the recent half.
@@ -389,7 +348,7 @@ class Memory:
 
     def excluded_to_dict(self) -> dict[str, Any]:
         """Return what is known of excluded points as plain data and arrays: nothing else tells it again."""
-        draws = self._draws[-MOST_EXCLUDED:]
+        draws = self._draws[-MOST_RECALLED:]
         return {
             "keys": np.frombuffer(b"".join(self.excluded), np.uint8),
             "violations": np.array(list(self.excluded.values()), dtype=np.float64),
@@ -416,7 +375,7 @@ class Memory:
         """Return the evaluations as they are now; this memory may grow, the snapshot does not."""
         now = copy.copy(self)
         now._out, now._n_out = dict(self._out), dict(self._n_out)
-        now._draws = self._draws[-MOST_EXCLUDED:]
+        now._draws = self._draws[-MOST_RECALLED:]
         now.several = self.several.snapshot()
         return now
 
@@ -438,7 +397,7 @@ class Memory:
         return other
 
     def _recall(self, most: int) -> Evaluations:
-        draws, half = self._draws[-MOST_EXCLUDED:], most // 2
+        draws, half = self._draws[-MOST_RECALLED:], most // 2
         is_all = len(self._latest) > 0 or self._n + self._n_draws <= most
         places = self._counting(0 if is_all else max(0, self._n - half))
         if is_all and len(places) + self._n_draws <= most:
@@ -453,7 +412,7 @@ class Memory:
         places = np.arange(start, self._n)
         if not self._latest:
             return places
-        records = self._records_at(places)
+        records = self.records_at(places)
         if not self.is_noisy:
             counting: IntArray = places[~records["is_again"]]
             return counting
@@ -462,11 +421,8 @@ class Memory:
 
     def _ranked(self, places: IntArray) -> IntArray:
         """Return places ordered by rank."""
-        records = self._records_at(places)
+        records = self.records_at(places)
         return places[np.lexsort((records["mean_value"], records["mean_violation"]))]
-
-    def _records_at(self, places: IntArray) -> NDArray[Any]:
-        return np.frombuffer(gathered(self._records, RECORD.itemsize, places), RECORD)
 
     def _with_draws(self, places: IntArray, draws: list[_Excluded]) -> Evaluations:
         """Return evaluations and excluded points in the order in which they were told."""

@@ -21,7 +21,6 @@ from dcmaes.strategies.blocks import Blocks, BlocksState
 from dcmaes.strategies.cma import Cma, CmaState
 from dcmaes.strategies.gaussian_process import GaussianProcess, ProcessState
 from dcmaes.strategies.ising import IsingSearch, IsingState
-from dcmaes.strategies.ising._constants import MEMORY
 from dcmaes.strategies.mixing import Mixing, MixingState
 from dcmaes.strategies.neighbours import Neighbours, NeighboursState
 from dcmaes.strategies.sparse import Sparse, SparseState, begin, is_collecting, next_look
@@ -334,7 +333,7 @@ class Auto(Coded[AutoState]):
         """Return the state after a look for a function with few interactions, if it is time for one."""
         if state.n_looked_at < state.look_at or state.turn in (BLOCKS, SPARSE) or not _is_plain(memory):
             return state
-        sites, known = memory.sites, memory.recall(MEMORY)
+        sites, known = memory.sites, memory.recall()
         if is_collecting(sites):
             rows = [np.arange(first, last) for first, last in state.collected]
             told = memory.evaluations(np.concatenate([*rows, memory.leaders(1)]))

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
+from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
-from dcmaes.models import Process, Scales, log_densities
+from dcmaes.models import FEWEST_ON_A_SIDE, Maximum, Process, Scales
 from dcmaes.space import Sites
 from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies._labels import low_rise, rises
@@ -26,6 +26,10 @@ MOST, MOST_NUMBERS = 300, 4_000_000
 FEWEST_FIRST, MOST_FIRST = 4, 8
 # Scales are refitted whenever the number of evaluations has grown by this share, by so many steps.
 REFIT_SHARE, N_STEPS = 0.08, 40
+# Steps for each of the two functions of which values may be the larger, each time that they are fitted.
+N_STEPS_OF_TWO = 8
+# The shares of the values that are taken for those of the lower function at first, in turns.
+LOWER_SHARES = (0.5, 0.7, 0.3)
 # Shares of the rises above the best value: up to such a quantile values are taken nearly as they are, higher
 # ones as their logarithm (R5). The last stands for no logarithm at all.
 SHARES = (0.1, 0.3, 0.6, 0.9, np.inf)
@@ -34,11 +38,34 @@ FIRST_SHARE = 1
 # walkers from the most promising of them, which try so many changes in each of their steps.
 N_ANYWHERE, N_BEST, N_CHILDREN = 200, 5, 40
 N_WALKERS, N_TRIES, N_MOVES = 4, 16, 12
+# So many digits of what a point promises count, so that points that are alike by symmetry are alike on any
+# processor.
+N_DIGITS = 6
 # The largest share of the sites that a change of one of the best points has in it.
 LARGEST_CHANGE = 0.5
 # Numbers change by normal steps of ten to a power between these, in units of the range; or go anywhere, with
 # this probability.
 STEP_EXPONENTS, JUMP = (-2.5, -0.3), 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class Kink:
+    """What is learned of a function as the larger of two.
+
+    Attributes
+    ----------
+    is_high : bool array of shape (n,)
+        Which of the first evaluations are values of the second function.
+    low, high : arrays of shape (f + 2,)
+        Hyper-parameters of the two.
+    is_useful : bool
+        Whether the two predict low values better than a single process does.
+    """
+
+    is_high: NDArray[np.bool_]
+    low: FloatArray
+    high: FloatArray
+    is_useful: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +81,8 @@ class ProcessState:
         Which of `SHARES` says what values are taken as they are.
     n_fitted, n_fits : int
         Evaluations at the last refit, and refits in all.
+    kink : Kink or None
+        The function as the larger of two; None before there are enough evaluations.
     """
 
     sites: Sites
@@ -61,10 +90,11 @@ class ProcessState:
     share: int
     n_fitted: int
     n_fits: int
+    kink: Kink | None = None
 
 
 class GaussianProcess(Part[ProcessState]):
-    """Propose the points of largest expected improvement under a Gaussian process of all values.
+    """Propose the points of largest expected improvement under a Gaussian process, or the larger of two.
 
     Meant for the first few hundred evaluations of anything: one of the proposers of `auto`.
 
@@ -98,12 +128,12 @@ class GaussianProcess(Part[ProcessState]):
         told = memory.recall(most_values(state.sites))
         if len(memory) < first_values(state.sites) or not np.isfinite(told.violation).any():
             return state.sites.uniform(rng.random((n, state.sites.dimension)))
-        process = _process(state, told)[0].with_beliefs(memory.pending)
+        model = _model(state, told).with_beliefs(memory.pending)
         chosen: list[FloatArray] = []
         for _ in range(n):
-            x = most_promising(process, told, rng, partial(_is_known, memory, chosen))
+            x = most_promising(model, told, rng, partial(_is_known, memory, chosen))
             chosen.append(x)
-            process = process.with_beliefs(x[None])
+            model = model.with_beliefs(x[None])
         return np.array(chosen)
 
     def update(self, state: ProcessState, told: Evaluations, memory: Memory) -> ProcessState:
@@ -151,15 +181,23 @@ def _is_known(memory: Memory, chosen: list[FloatArray], x: FloatArray) -> bool:
 
 
 def refitted(state: ProcessState, memory: Memory) -> ProcessState:
-    """Return the state with likelier scales, and with a larger or smaller share if that predicts better."""
+    """Return the state with likelier scales, of one process and of two; see `_rescaled` and `_resorted`."""
     told = memory.recall(most_values(state.sites))
+    state = replace(state, n_fitted=memory.n_seen, n_fits=state.n_fits + 1)
+    state = _rescaled(state, told)
+    process, slope = _process(state, told)
+    return replace(state, kink=_resorted(state.kink, process, slope, state.n_fits))
+
+
+def _rescaled(state: ProcessState, told: Evaluations) -> ProcessState:
+    """Return the state with likelier scales, and a larger or smaller share if that predicts better."""
     process, slope = _process(state, told)
     # From the scales so far and from those expected of any function: a fit may be stuck at either.
     starts = (process, replace(process, scales=Scales.expected(state.sites)))
     fits = [start.fitted(N_STEPS) for start in starts]
     process = min(fits, key=lambda fit: fit.loss(fit.scales.vector())[0])
-    state = replace(state, scales=process.scales.vector(), n_fitted=memory.n_seen, n_fits=state.n_fits + 1)
-    share = state.share + (1 if state.n_fits % 2 else -1)
+    state = replace(state, scales=process.scales.vector())
+    share = state.share + (-1 if state.n_fits % 2 else 1)
     if not 0 <= share < len(SHARES):
         return state
     other, slope_of_other = _process(replace(state, share=share), told)
@@ -169,10 +207,55 @@ def refitted(state: ProcessState, memory: Memory) -> ProcessState:
     return replace(state, share=share, scales=other.scales.vector())
 
 
-def _foresight(process: Process, slope: FloatArray) -> float:
+def _resorted(kink: Kink | None, process: Process, slope: FloatArray, n_fits: int) -> Kink | None:
+    """Return the function as the larger of two: the sides so far fitted again, or new ones, in turns."""
+    targets, scales = process.targets, process.scales
+    lower_share = LOWER_SHARES[n_fits // 2 % len(LOWER_SHARES)]
+    so_far = None if kink is None else _maximum(kink, process)
+    new = _with_sides(Maximum(process, targets > np.quantile(targets, lower_share), scales, scales))
+    start = new if so_far is None or (n_fits % 2 and new is not None) else so_far
+    if start is None:
+        return kink
+    best = start.fitted(N_STEPS_OF_TWO)
+    foresight = _foresight(best, slope)
+    if so_far is not None and (before := _foresight(so_far, slope)) > foresight:
+        best, foresight = so_far, before
+    # The sides were chosen with the values in view, so the second set of scales has a price (R8).
+    n, n_scales = len(targets), len(scales.vector())
+    price = n_scales * np.log(n) / (2 * n)
+    is_useful = bool(foresight > _foresight(process, slope) + price)
+    return Kink(best.is_high, best.low_scales.vector(), best.high_scales.vector(), is_useful)
+
+
+def _model(state: ProcessState, told: Evaluations) -> Process | Maximum:
+    """Return what explains the values better: a process, or the larger of two."""
+    process, _ = _process(state, told)
+    kink = state.kink
+    two = _maximum(kink, process) if kink is not None and kink.is_useful else None
+    return process if two is None else two
+
+
+def _maximum(kink: Kink, process: Process) -> Maximum | None:
+    """Return the larger of two functions, with later evaluations sorted to their likelier sides.
+
+    None if there are too few values on a side: of very many evaluations, only the better and later are left.
+    """
+    if len(kink.is_high) > len(process.targets):
+        return None
+    low, high = Scales.of_vector(kink.low), Scales.of_vector(kink.high)
+    return _with_sides(Maximum.extended(process, kink.is_high, low, high))
+
+
+def _with_sides(model: Maximum) -> Maximum | None:
+    """Return the model if both of its functions have values enough, else None."""
+    n_high = int(model.is_high.sum())
+    return model if min(n_high, len(model.is_high) - n_high) >= FEWEST_ON_A_SIDE else None
+
+
+def _foresight(model: Process | Maximum, slope: FloatArray) -> float:
     """Return the mean log density of the lower half of the values, each given all others (R6)."""
-    densities = log_densities(process) + np.log(slope)
-    lower = process.targets <= np.median(process.targets)
+    densities = model.log_densities() + np.log(slope)
+    lower = model.targets <= np.median(model.targets)
     return float(densities[lower].mean())
 
 
@@ -190,15 +273,18 @@ def _process(state: ProcessState, told: Evaluations) -> tuple[Process, FloatArra
 
 
 def most_promising(
-    process: Process, told: Evaluations, rng: np.random.Generator, is_known: Callable[[FloatArray], bool]
+    model: Process | Maximum,
+    told: Evaluations,
+    rng: np.random.Generator,
+    is_known: Callable[[FloatArray], bool],
 ) -> FloatArray:
     """Return the new coded point of largest expected improvement that a search finds, shape (d,)."""
-    sites, d = process.sites, process.sites.dimension
-    lowest = float(process.at_data().min())
+    sites, d = model.sites, model.sites.dimension
+    lowest = float(model.at_data().min())
 
     def promise(x: FloatArray) -> FloatArray:
         """Return the logarithm of the improvement that is expected of coded points, (n, d) to (n,)."""
-        return log_improvement(*process.predict(x), lowest)
+        return model.log_improvement(x, lowest)
 
     best = told.x[told.order()[:N_BEST]]
     anywhere = sites.canonical(sites.uniform(rng.random((N_ANYWHERE, d))))
@@ -233,13 +319,13 @@ def climbed(
     points, level : arrays of shapes (m, d) and (m,)
     """
     (n_walkers, n_tries), d = size, sites.dimension
-    level = promise(points)
+    level = np.round(promise(points), N_DIGITS)
     visited, levels = [points], [level]
     top = np.argsort(-level, kind="stable")[:n_walkers]
     at, level, rows = points[top], level[top], np.arange(n_walkers)
     for _ in range(N_MOVES + d // 2):
         tries = changed(sites, np.repeat(at, n_tries, axis=0), rng, several=False)
-        found = promise(tries)
+        found = np.round(promise(tries), N_DIGITS)
         visited.append(tries)
         levels.append(found)
         found = found.reshape(n_walkers, n_tries)
@@ -291,22 +377,3 @@ def _changed(sites: Sites, x: FloatArray, rng: np.random.Generator, *, several: 
     near, anywhere = sites.from_coordinate(u, rng.random((n, d))), sites.uniform(rng.random((n, d)))
     new[row, site] = np.where(is_near, near[row, site], anywhere[row, site])
     return new
-
-
-def log_improvement(mean: FloatArray, deviation: FloatArray, lowest: float) -> FloatArray:
-    """Return the logarithm of the expected improvement on `lowest`, accurate where it is tiny (R7).
-
-    >>> log_improvement(np.array([0.0, 40.0]), np.ones(2), 0.0).round(2)
-    array([  -0.92, -808.3 ])
-    """
-    z = (lowest - mean) / deviation
-    density = -(z**2) / 2 - np.log(2 * np.pi) / 2
-    # phi + z Phi, as phi times a factor where both are tiny and as it is where they are not.
-    low = np.minimum(z, -1.0)
-    ratio = np.exp(log_ndtr(low) + low**2 / 2 + np.log(2 * np.pi) / 2)
-    factor = np.where(z > -20, 1 + low * ratio, 1 / (low**2 + 3))
-    tail = density + np.log(np.maximum(factor, 1e-300))
-    high = np.maximum(z, -1.0)
-    body = np.log(np.exp(-(high**2) / 2) / np.sqrt(2 * np.pi) + high * ndtr(high))
-    value: FloatArray = np.where(z < -1, tail, body) + np.log(deviation)
-    return value

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.models import SparseQuadratic, annealed, sparse_quadratic, sparse_quadratic_by_differences
+from dcmaes.models import EXACT, SparseQuadratic, annealed, sparse_quadratic, sparse_quadratic_by_differences
 from dcmaes.space import Sites
 from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies._memory import Memory
@@ -21,16 +21,14 @@ BATCH = 4
 SMALL_SPACE, MOST_VALUES = 100, 1200
 # In spaces up to this size the differences that single changes have made are asked.
 LARGEST_SPACE = 400
-# The first look for a function is after so many evaluations for each contrast, in small spaces and in larger
-# ones; then whenever there are so many times as many; in small spaces, beyond the most values used, which may
-# be others then, twice as many; in larger ones up to this many for each contrast.
-FIRST_LOOK, FIRST_LARGE_LOOK, LOOK_FACTOR, LATE_FACTOR, LAST_LARGE_LOOK = 4, 16, 1.25, 2.0, 100
+# The first look for a function is after so many evaluations for each contrast, in larger spaces after four
+# times as many; then whenever there are so many times as many. Beyond the most values used, which may be
+# others then, that is whenever there are twice as many; in larger spaces up to this many for each contrast.
+FIRST_LOOK, LOOK_FACTOR, LAST_LARGE_LOOK = 4, 1.25, 100
 # How the lowest points of a function are sought: so many sweeps for each so many contrasts.
 N_CHAINS, N_SWEEPS, SWEPT = 32, 200, 64
 # Values beyond this are not used.
 LARGEST_VALUE = 1e100
-# How much lower than the best value a prediction must be, in standard deviations of the values.
-SMALLEST_GAIN = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,8 +146,8 @@ def next_look(sites: Sites, n_evaluations: int) -> float:
     n = n_contrasts(sites)
     if not is_suitable(sites) or (is_collecting(sites) and n_evaluations >= LAST_LARGE_LOOK * n):
         return math.inf
-    first = FIRST_LARGE_LOOK if is_collecting(sites) else FIRST_LOOK
-    factor = LATE_FACTOR if n_evaluations >= MOST_VALUES and not is_collecting(sites) else LOOK_FACTOR
+    first = 4 * FIRST_LOOK if is_collecting(sites) else FIRST_LOOK
+    factor = 2.0 if n_evaluations >= MOST_VALUES and not is_collecting(sites) else LOOK_FACTOR
     return max(first * n, math.ceil(factor * n_evaluations))
 
 
@@ -217,7 +215,8 @@ def _with_promises(state: SparseState, function: SparseQuadratic, value: FloatAr
     x = np.unique(annealed(function, n_chains=N_CHAINS, n_sweeps=n_sweeps, rng=rng), axis=0)
     predicted = function.predict(x)
     order = np.argsort(predicted, kind="stable")
-    order = order[predicted[order] < value.min() - SMALLEST_GAIN * float(value.std())]
+    # Lower than the best value by more than what counts as exact.
+    order = order[predicted[order] < value.min() - EXACT * float(value.std())]
     why_over = "" if len(order) else "no better point is predicted"
     return replace(state, function=function, promised=x[order], why_over=why_over)
 

@@ -9,29 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.models import Component, FeatureMap, Regression, log_densities
+from dcmaes.models import Component, FeatureMap, Regression
 from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies._labels import RISE_UNIT, beyond_constraints, low_rise, rises
-from dcmaes.strategies.ising._constants import (
-    CLOSE,
-    COARSE,
-    FAR_TARGET,
-    FEWEST_BEYOND,
-    FIRST_LOW_SHARE,
-    LARGE_RISE,
-    LARGEST_EXCESS,
-    LOW_IN_DEVIATIONS,
-    LOW_SHARES,
-    N_CENSORED,
-    NEAR,
-    NEAR_ENOUGH,
-    SLACK,
-    SMALLEST_CONSTANT,
-    SMALLEST_WEIGHT,
-)
+from dcmaes.strategies.ising._settings import DEFAULT, IsingSettings
 
 # Distances beyond this are not told apart: their squares would overflow.
 _FAR = 1e6
+# Weights below this are not told apart from it.
+SMALLEST_WEIGHT = 1e-9
+# The constant is never ruled out: values are standardized only approximately.
+_SMALLEST_CONSTANT = 0.1
+# How often it is decided at most which feasible points count.
+_MOST_SETS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +48,7 @@ class Neighbourhood:
         How far points are beyond the constraints, or a cliff; 0 for those that are not.
     is_infeasible : bool array of shape (w,)
         Which points violate constraints, or have failed.
+    settings : IsingSettings
     """
 
     feature_map: FeatureMap
@@ -69,20 +60,26 @@ class Neighbourhood:
     smallest_unit: float
     excess: FloatArray
     is_infeasible: NDArray[np.bool_]
+    settings: IsingSettings
 
     @staticmethod
     def around(
-        feature_map: FeatureMap, memory: Evaluations, reach: float, window: int, deviation: float = 0.0
+        feature_map: FeatureMap,
+        told: Evaluations,
+        reach: float,
+        window: int,
+        deviation: float = 0.0,
+        settings: IsingSettings = DEFAULT,
     ) -> Neighbourhood:
         """Return the `window` evaluations nearest to the centre of the features; `deviation` is the noise."""
-        features = feature_map.features(memory.x)
+        features = feature_map.features(told.x)
         distance = distances(features, feature_map.n_choices, reach)
         nearest = np.argsort(distance, kind="stable")
         # After a restart at a point on which everything has converged, that alone must not fill the window.
-        n_close = int((distance < CLOSE).sum())
+        n_close = int((distance < settings.close).sum())
         nearest = np.delete(nearest, slice(window // 3, max(n_close, window // 3)))[:window]
         near = nearness(distance[nearest], feature_map.n_features)
-        used = memory.take(nearest)
+        used = told.take(nearest)
         return Neighbourhood(
             feature_map=feature_map,
             features=features[nearest],
@@ -90,9 +87,10 @@ class Neighbourhood:
             rise=rises(used),
             row=nearest,
             count=used.count.astype(np.float64) if deviation > 0 else np.ones(len(used)),
-            smallest_unit=LOW_IN_DEVIATIONS * deviation / RISE_UNIT,
+            smallest_unit=settings.low_in_deviations * deviation / RISE_UNIT,
             excess=beyond_constraints(used.violation),
             is_infeasible=used.violation > 0,
+            settings=settings,
         )
 
     @property
@@ -110,7 +108,7 @@ class Neighbourhood:
         """Return how far values lie above the centre's, in units of a rise that counts as low (Q8)."""
         rise = self.rise - self.rise[0]
         size = np.abs(rise[self.is_allowed])
-        unit = low_rise(size[self.near[self.is_allowed] > NEAR], low_share, float(size.max()))
+        unit = low_rise(size[self.near[self.is_allowed] > self.settings.near], low_share, float(size.max()))
         # What luck explains is not taken for a rise: (Q15)
         steepness: FloatArray = rise / max(unit, self.smallest_unit)
         return steepness
@@ -118,26 +116,26 @@ class Neighbourhood:
     def regression(self, low_share: float, variances: FloatArray) -> Regression:
         """Return the regression on the evaluations; those near the centre and close in value count most."""
         steepness = self.steepness(low_share)
-        is_far = (np.abs(steepness) > LARGE_RISE) & self.is_allowed
-        known = self._known(low_share, variances)
+        is_far = (np.abs(steepness) > self.settings.large_rise) & self.is_allowed
+        plain = self._without_far(low_share, variances)
         # A value that is far off says only that: it counts as a high one where the others do not tell
         # so already. Its noise is of the size of what it says.
-        far = np.flatnonzero(is_far & (steepness > 0) & (self.near > NEAR_ENOUGH))
+        far = np.flatnonzero(is_far & (steepness > 0) & (self.near > self.settings.near_enough))
         if len(far) == 0:
-            return known
-        high = float(known.targets.max()) + FAR_TARGET
-        surprise = far[known.predict(self.features[far]) < high / 2]
+            return plain
+        high = float(plain.targets.max()) + self.settings.far_target
+        surprise = far[plain.predict(self.features[far]) < high / 2]
         if len(surprise) == 0:
-            return known
+            return plain
         coarse = self.near[surprise] * variances[Component.NOISE] / (high / 2) ** 2
         return replace(
-            known,
-            features=np.concatenate([known.features, self.features[surprise]]),
-            targets=np.concatenate([known.targets, np.full(len(surprise), high)]),
-            weights=np.concatenate([known.weights, coarse]),
+            plain,
+            features=np.concatenate([plain.features, self.features[surprise]]),
+            targets=np.concatenate([plain.targets, np.full(len(surprise), high)]),
+            weights=np.concatenate([plain.weights, coarse]),
         )
 
-    def _known(self, low_share: float, variances: FloatArray) -> Regression:
+    def _without_far(self, low_share: float, variances: FloatArray) -> Regression:
         """Return the regression on the evaluations that are allowed and not far off in value."""
         targets, weights, used = self._standardized(low_share)
         return Regression(
@@ -152,7 +150,7 @@ class Neighbourhood:
     def _standardized(self, low_share: float) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
         """Return values with mean 0 and variance 1, their weights, and which are regressed on, each (w,)."""
         steepness = self.steepness(low_share)
-        used = (np.abs(steepness) <= LARGE_RISE) & self.is_allowed
+        used = (np.abs(steepness) <= self.settings.large_rise) & self.is_allowed
         # Near the centre and close in value: (Q8)
         weights = np.where(used, self.count * self.near / (1 + np.where(used, steepness, 0.0) ** 2) ** 2, 0.0)
         share = weights[used] / weights[used].sum()
@@ -163,7 +161,7 @@ class Neighbourhood:
 
     def improved(self, low_share: float, variances: FloatArray) -> FloatArray:
         """Return variances of higher likelihood."""
-        return improved(self._known(low_share, variances)).variances
+        return improved(self._without_far(low_share, variances)).variances
 
     def surprise(self, low_share: float, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return how far values are above what all others let expect, (w,), and in standard deviations, (w,).
@@ -171,13 +169,13 @@ class Neighbourhood:
         Deviations are those of the function and of noise that does not grow with the value.
         """
         targets, _, used = self._standardized(low_share)
-        known = self._known(low_share, variances)
-        surprise = targets - known.predict(self.features)
-        variance = known.variance(self.features)
-        left_out, doubt = known.left_out()
+        plain = self._without_far(low_share, variances)
+        surprise = targets - plain.predict(self.features)
+        variance = plain.variance(self.features)
+        left_out, doubt = plain.left_out()
         surprise[used] = targets[used] - left_out
-        variance[used] = np.maximum(doubt**2 - variances[Component.NOISE] / known.weights, 0.0)
-        return surprise, surprise / np.sqrt(variance + variances[Component.NOISE] + COARSE**2)
+        variance[used] = np.maximum(doubt**2 - variances[Component.NOISE] / plain.weights, 0.0)
+        return surprise, surprise / np.sqrt(variance + variances[Component.NOISE] + self.settings.coarse**2)
 
     def limit(self, variances: FloatArray) -> Regression | None:
         """Return the regression on how far points are beyond; None if few or none are."""
@@ -210,18 +208,18 @@ class Neighbourhood:
             weights=self.near,
             variances=variances,
         )
-        return limit_of(every, self.excess)
+        return limit_of(every, self.excess, self.settings)
 
     def foresight(self, low_share: float, variances: FloatArray) -> float:
         """Return how well a regression with that share predicts each low, near value from all others (Q9)."""
-        first = self.steepness(LOW_SHARES[FIRST_LOW_SHARE])
-        judged = (np.abs(first) < 1.5) & (self.near > NEAR) & self.is_allowed
+        first = self.steepness(self.settings.low_shares[self.settings.first_low_share])
+        judged = (np.abs(first) < 1.5) & (self.near > self.settings.near) & self.is_allowed
         steepness = self.steepness(low_share)
-        used = (np.abs(steepness) <= LARGE_RISE) & self.is_allowed
+        used = (np.abs(steepness) <= self.settings.large_rise) & self.is_allowed
         if (judged & ~used).any():
             return -np.inf
-        known = self._known(low_share, variances)
-        targets, densities = known.targets[judged[used]], log_densities(known)[judged[used]]
+        plain = self._without_far(low_share, variances)
+        targets, densities = plain.targets[judged[used]], plain.log_densities()[judged[used]]
         # Densities of standardized values are compared in one unit: that of the first share.
         unit = float(np.ptp(targets)) / max(float(np.ptp(first[judged])), 1e-12)
         return float(densities.mean() + np.log(max(unit, 1e-12)))
@@ -230,7 +228,7 @@ class Neighbourhood:
 def improved(regression: Regression) -> Regression:
     """Return a regression with variances of higher likelihood, which never rule out the constant."""
     variances = regression.improved_variances()
-    variances[Component.CONSTANT] = max(variances[Component.CONSTANT], SMALLEST_CONSTANT)
+    variances[Component.CONSTANT] = max(variances[Component.CONSTANT], _SMALLEST_CONSTANT)
     return replace(regression, variances=variances)
 
 
@@ -255,7 +253,9 @@ def nearness(distance: FloatArray, n_features: int) -> FloatArray:
     return near
 
 
-def limit_of(every: Regression, excess: FloatArray) -> tuple[Regression, NDArray[np.bool_]] | None:
+def limit_of(
+    every: Regression, excess: FloatArray, settings: IsingSettings = DEFAULT
+) -> tuple[Regression, NDArray[np.bool_]] | None:
     """Return a regression on how far points are beyond a limit, and which of them it learns from, shape (w,).
 
     Parameters
@@ -267,23 +267,25 @@ def limit_of(every: Regression, excess: FloatArray) -> tuple[Regression, NDArray
         known. None is returned if too few are beyond.
     """
     is_beyond = excess > 0
-    if is_beyond.sum() < FEWEST_BEYOND:
+    if is_beyond.sum() < settings.fewest_beyond:
         return None
     sign = np.where(is_beyond, 1.0, -1.0)
     has_amounts = float(np.ptp(excess[is_beyond])) > 0
     targets = (
-        np.minimum(excess / float(np.median(excess[is_beyond])), LARGEST_EXCESS) if has_amounts else sign
+        np.minimum(excess / float(np.median(excess[is_beyond])), settings.largest_excess)
+        if has_amounts
+        else sign
     )
     weights = np.maximum(every.weights / (1 + np.maximum(targets - 1, 0.0) ** 2), SMALLEST_WEIGHT)
     every = replace(every, targets=targets, weights=weights)
     is_used = is_beyond if has_amounts else np.ones(len(excess), dtype=np.bool_)
-    for _ in range(N_CENSORED):
+    for _ in range(_MOST_SETS):
         # A point that is not beyond counts, as being at the limit, only where it would be taken for beyond
         # (Q20); if only the side is known, the same holds for the others (Q23).
         missing = sign * (targets - every.of_data(is_used).predict(every.features))
-        stays = missing > np.where(is_used, -SLACK, 0.0)
+        stays = missing > np.where(is_used, -settings.slack, 0.0)
         stays |= is_beyond & has_amounts
-        if (stays == is_used).all() or stays.sum() < FEWEST_BEYOND:
+        if (stays == is_used).all() or stays.sum() < settings.fewest_beyond:
             break
         is_used = stays
     return every.of_data(is_used), is_used

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from dcmaes._validation import FloatArray
 from dcmaes.space import Sites
-from dcmaes.strategies.ising._constants import (
-    CLEARED_KEEP,
-    DOUBT,
-    HARM_PRIOR,
-    MOST_SUSPICIONS,
-    N_SWEEPS,
-    RISK,
-    TIE_KEEP,
-)
+from dcmaes.strategies._codec import DERIVED
+from dcmaes.strategies.ising._settings import DEFAULT, IsingSettings
+
+# Sweeps in which blame is passed around among the sites of worse points.
+_N_SWEEPS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +30,8 @@ class Blame:
         How many points changed the site and were as good as the centre.
     tie_rate : float
         Recent share of points as good as the centre.
+    settings : IsingSettings
+        Those of the strategy.
 
     Examples
     --------
@@ -47,20 +45,23 @@ class Blame:
     suspects: FloatArray
     cleared: FloatArray
     tie_rate: float
+    settings: IsingSettings = field(default=DEFAULT, metadata=DERIVED)
 
     @staticmethod
-    def none(dimension: int) -> Blame:
+    def none(dimension: int, settings: IsingSettings = DEFAULT) -> Blame:
         """Return what is known before any result."""
-        return Blame(np.zeros((0, dimension)), np.zeros(dimension), 0.0)
+        return Blame(np.zeros((0, dimension)), np.zeros(dimension), 0.0, settings)
 
     def worse(self, changed: FloatArray) -> Blame:
         """Return what is known after a point that is worse than the centre; `changed` is 0/1, shape (d,)."""
-        suspects = np.concatenate([self.suspects, changed[None]])[-MOST_SUSPICIONS:]
-        return replace(self, suspects=suspects, tie_rate=TIE_KEEP * self.tie_rate)
+        # As many are remembered as evaluations are in a regression.
+        suspects = np.concatenate([self.suspects, changed[None]])[-self.settings.window :]
+        return replace(self, suspects=suspects, tie_rate=self.settings.keep * self.tie_rate)
 
     def tie(self, changed: FloatArray) -> Blame:
         """Return what is known after a point as good as the centre."""
-        tie_rate = TIE_KEEP * self.tie_rate + 1 - TIE_KEEP
+        keep = self.settings.keep
+        tie_rate = keep * self.tie_rate + 1 - keep
         return replace(self, cleared=self.cleared + changed, tie_rate=tie_rate)
 
     def better(self, changed: FloatArray) -> Blame:
@@ -68,19 +69,20 @@ class Blame:
         # What led to it did no harm before, and one of it must now stay. Other sites may have joined those
         # that must, so that being cleared counts less.
         suspects = self.suspects * (1 - changed)
-        cleared = CLEARED_KEEP * np.minimum(self.cleared, 1) * (1 - changed)
+        cleared = 0.5 * np.minimum(self.cleared, 1) * (1 - changed)
         return replace(self, suspects=suspects[suspects.any(axis=1)], cleared=cleared).worse(changed)
 
     @cached_property
     def harm(self) -> FloatArray:
         """Probability of each site to do harm, shape (d,)."""
         # Belief propagation, each message from all sites to all points at once: (Q12)
-        prior = np.log(HARM_PRIOR / (1 - HARM_PRIOR)) + self.cleared * np.log(DOUBT)
+        odds, doubt = self.settings.harm_prior, self.settings.harm_doubt
+        prior = np.log(odds / (1 - odds)) + self.cleared * np.log(doubt)
         log_odds, is_suspect = prior, self.suspects > 0
-        for _ in range(N_SWEEPS if len(self.suspects) else 0):
+        for _ in range(_N_SWEEPS if len(self.suspects) else 0):
             harmless = -np.logaddexp(0.0, log_odds)
             others = (self.suspects @ harmless)[:, None] - harmless
-            message = -np.log1p((DOUBT - 1) * np.exp(np.minimum(others, 0.0)))
+            message = -np.log1p((doubt - 1) * np.exp(np.minimum(others, 0.0)))
             log_odds = (log_odds + prior + np.where(is_suspect, message, 0.0).sum(axis=0)) / 2
         harm: FloatArray = 1 / (1 + np.exp(-np.clip(log_odds, -50.0, 50.0)))
         return harm
@@ -98,7 +100,7 @@ def harmless_points(
     is_changed = np.zeros_like(may_change)
     for row, allowed in zip(is_changed, may_change, strict=True):
         some = np.flatnonzero(allowed)
-        left = rng.exponential(RISK)
+        left = rng.exponential(blame.settings.risk)
         for site in some[np.argsort(risk[some] * rng.exponential(size=len(some)), kind="stable")]:
             # A change is made while the risk taken so far allows it: (Q13)
             if risk[site] <= left:

@@ -8,22 +8,22 @@ import numpy as np
 from scipy.special import ndtr
 
 from dcmaes._validation import FloatArray
-from dcmaes.models import Process, Scales
+from dcmaes.models import Process, Scales, log_improvement
 from dcmaes.pareto import is_nondominated, spread_points
 from dcmaes.space import Sites
 from dcmaes.strategies._memory import Memory
-from dcmaes.strategies.front._constants import (
-    BEYOND,
-    N_ANYWHERE,
-    N_CHANGES,
-    N_EXPECTED,
-    N_FIT_STEPS,
-    N_NEAR,
-    N_POOL,
-    N_WALKERS,
-)
-from dcmaes.strategies.front._known import Known
-from dcmaes.strategies.gaussian_process import changed, climbed, log_improvement
+from dcmaes.strategies.front._observations import Observations
+from dcmaes.strategies.gaussian_process import changed, climbed
+
+# Steps of each refit of the scales.
+_N_FIT_STEPS = 10
+# Where expected gains are sought: at so many points anywhere and so many changes of points of the front, then
+# by walkers from the most promising of them, which try as many changes in each of their steps as they are; a
+# batch is chosen from so many points as well.
+_N_POINTS, _N_WALKERS = 200, 8
+# Expected gains of more than two objectives are estimated from so many points, which reach beyond the best
+# values by this, in units of the front.
+N_EXPECTED, _BEYOND = 600, 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +43,14 @@ class Processes:
     scale: FloatArray
 
     @staticmethod
-    def of(known: Known, sites: Sites, scales: FloatArray) -> Processes:
+    def of(observed: Observations, sites: Sites, scales: FloatArray) -> Processes:
         """Return the processes of what is known; `scales` have the shape (m, f + 2)."""
-        values = known.values
+        values = observed.values
         mean, scale = values.mean(axis=0), values.std(axis=0)
         scale = np.where(scale > 0, scale, 1.0)
         targets, count = (values - mean) / scale, np.ones(len(values))
         each = tuple(
-            Process(sites, known.x, targets[:, k], count, Scales.of_vector(scales[k]))
+            Process(sites, observed.x, targets[:, k], count, Scales.of_vector(scales[k]))
             for k in range(values.shape[1])
         )
         return Processes(each, mean, scale)
@@ -67,31 +67,31 @@ class Processes:
         return mean, deviation
 
 
-def refitted_scales(known: Known, sites: Sites, scales: FloatArray) -> FloatArray:
+def refitted_scales(observed: Observations, sites: Sites, scales: FloatArray) -> FloatArray:
     """Return likelier scales of the processes, shape (m, f + 2).
 
     While there is one value only, the violation, the first row is of that.
     """
     found = scales.copy()
-    for k, one in enumerate(Processes.of(known, sites, scales).each):
-        found[k] = one.fitted(N_FIT_STEPS).scales.vector()
+    for k, one in enumerate(Processes.of(observed, sites, scales).each):
+        found[k] = one.fitted(_N_FIT_STEPS).scales.vector()
     return found
 
 
 def promising(
-    scales: FloatArray, known: Known, n: int, sites: Sites, rng: np.random.Generator, memory: Memory
+    scales: FloatArray, observed: Observations, n: int, sites: Sites, rng: np.random.Generator, memory: Memory
 ) -> list[FloatArray]:
     """Return up to `n` new coded points, shape (d,) each, as if those before had their expected values."""
-    processes, front = Processes.of(known, sites, scales), known.front_values
+    processes, front = Processes.of(observed, sites, scales), observed.front_values
     if len(pending := memory.pending):
         processes = processes.with_beliefs(pending)
         front = _joined(front, processes.predict(pending)[0])
-    pool = _passed_through(processes, known, front, rng)
+    pool = _passed_through(processes, observed, front, rng)
     pool = pool[~memory.contains(pool)]
     chosen: list[FloatArray] = []
     while len(pool) and len(chosen) < n:
         mean, deviation = processes.predict(pool)
-        best = int(expected_gains(mean, deviation, front, known.limit).argmax())
+        best = int(expected_gains(mean, deviation, front, observed.limit).argmax())
         chosen.append(pool[best])
         processes = processes.with_beliefs(pool[best][None])
         front = _joined(front, mean[best][None])
@@ -106,21 +106,21 @@ def _joined(front: FloatArray, values: FloatArray) -> FloatArray:
 
 
 def _passed_through(
-    processes: Processes, known: Known, front: FloatArray, rng: np.random.Generator
+    processes: Processes, observed: Observations, front: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
     """Return the most promising of all points that a search passes through, best first, shape (k, d)."""
     sites = processes.each[0].sites
     d = sites.dimension
 
     def promise(x: FloatArray) -> FloatArray:
-        return expected_gains(*processes.predict(x), front, known.limit)
+        return expected_gains(*processes.predict(x), front, observed.limit)
 
-    parents = known.x[known.front[rng.integers(len(known.front), size=N_NEAR)]]
-    anywhere = sites.canonical(sites.uniform(rng.random((N_ANYWHERE, d))))
+    parents = observed.x[observed.front[rng.integers(len(observed.front), size=_N_POINTS)]]
+    anywhere = sites.canonical(sites.uniform(rng.random((_N_POINTS, d))))
     points = np.concatenate([anywhere, changed(sites, parents, rng, several=True)])
-    points, level = climbed(promise, points, sites, rng, (N_WALKERS, N_CHANGES))
+    points, promised = climbed(promise, points, sites, rng, (_N_WALKERS, _N_WALKERS))
     points, first = np.unique(points, axis=0, return_index=True)
-    best: FloatArray = points[np.argsort(-level[first], kind="stable")[:N_POOL]]
+    best: FloatArray = points[np.argsort(-promised[first], kind="stable")[:_N_POINTS]]
     return best
 
 
@@ -158,7 +158,7 @@ def expected_gains(
         strips = np.maximum(width, 0.0) * _below(mean[:, 1:], deviation[:, 1:], above)
         total: FloatArray = strips.sum(axis=1)
         return total
-    low = np.minimum(front.min(axis=0, initial=np.inf), 0.0) - BEYOND
+    low = np.minimum(front.min(axis=0, initial=np.inf), 0.0) - _BEYOND
     spread = low + (limit - low) * spread_points(N_EXPECTED, len(limit))
     free = spread[~(front[:, None] <= spread).all(axis=2).any(axis=0)]
     is_below = ndtr((free - mean[:, None]) / deviation[:, None]).prod(axis=2)

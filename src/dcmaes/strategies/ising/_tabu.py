@@ -1,4 +1,4 @@
-"""Steps of the tabu search in all chains at once, for sites of any kind and for sites of two states."""
+"""Low-energy points of drawn energies: a tabu search of all functions at once, for sites of any kind."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models import Energy, FeatureMap
-from dcmaes.strategies.ising._constants import BARRIER_COST
 
 FORBIDDEN = 1e12
+# What it costs a function to be beyond the limit, for each unit of that: more than it can gain.
+BARRIER_COST = 100.0
+# Beyond this many numeric sites a minimum is rounded at once: the time grows with the cube.
+LARGEST_SEQUENTIAL = 100
+# Beyond this many features no couplings are drawn: the time grows with the square.
+LARGEST_PAIRS = 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,15 +59,15 @@ class Walkers:
     Attributes
     ----------
     features, gradient : arrays of shape (c, f)
-    level, height : arrays of shape (c,)
-        Energy, and the value of the barrier.
+    energy, height : arrays of shape (c,)
+        The energy, and how high the barrier is.
     free_at : array of shape (c, d)
         The step from which on each site may move again.
     """
 
     features: FloatArray
     gradient: FloatArray
-    level: FloatArray
+    energy: FloatArray
     height: FloatArray
     free_at: IntArray
 
@@ -96,7 +101,7 @@ def step(
     >>> start, free_at = np.zeros((1, 1)), np.zeros((1, 1), dtype=np.int64)
     >>> walkers = Walkers(start, energy.gradient(start), np.zeros(1), np.zeros(1), free_at)
     >>> step(walkers, 0, np.ones(1), energy, None, feature_map, box, np.ones(1))
-    >>> walkers.features, walkers.level
+    >>> walkers.features, walkers.energy
     (array([[2.]]), array([-2.]))
     """
     site, rows = feature_map.site, np.arange(len(energy.field))
@@ -104,7 +109,7 @@ def step(
     change = moves.change + cost(at.height[:, None] + moves.climb)
     best = np.where(at.free_at[:, site] > number, change + FORBIDDEN, change).argmin(axis=1)
     at.features, at.gradient = _apply(energy, at.features, at.gradient, feature_map, rows, best, moves.target)
-    at.level, at.height = at.level + moves.change[rows, best], at.height + moves.climb[rows, best]
+    at.energy, at.height = at.energy + moves.change[rows, best], at.height + moves.climb[rows, best]
     at.free_at[rows, site[best]] = number + 1 + waits
 
 
@@ -225,29 +230,29 @@ def walk_bits(
     most_changes: IntArray,
     waits: IntArray,
     trail: FloatArray,
-    levels: FloatArray,
+    energies: FloatArray,
 ) -> None:
-    """Set what a search from the centre visits after its start: `trail` (s + 1, c, f), `levels` (s + 1, c).
+    """Set what a search from the centre visits after its start: `trail` (s + 1, c, f), `energies` (s + 1, c).
 
     `height` is the value of the barrier at the centre, shape (c,); `waits`, for how many steps the site of
     each step is then left alone, shape (s, c).
 
     >>> energy = Energy(2, np.zeros(1), np.array([[1.0, -1.0]]), np.zeros((1, 0)), None)
-    >>> trail, levels = np.zeros((3, 1, 2)), np.zeros((3, 1))
-    >>> walk_bits(energy, None, np.zeros(1), np.full(1, 2), np.full((2, 1), 1), trail, levels)
-    >>> trail[:, 0].tolist(), levels[:, 0].tolist()
+    >>> trail, energies = np.zeros((3, 1, 2)), np.zeros((3, 1))
+    >>> walk_bits(energy, None, np.zeros(1), np.full(1, 2), np.full((2, 1), 1), trail, energies)
+    >>> trail[:, 0].tolist(), energies[:, 0].tolist()
     ([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0.0, -1.0, 0.0])
     """
     shape = energy.field.shape
     rows = np.arange(shape[0])
-    change, sign, level = energy.field + energy.radial[:, None], np.ones(shape), np.zeros(shape[0])
+    change, sign, reached = energy.field + energy.radial[:, None], np.ones(shape), np.zeros(shape[0])
     free_at, n_changed = np.zeros(shape, dtype=np.int64), np.zeros(shape[0], dtype=np.int64)
     climb = None if barrier is None else barrier.field + barrier.radial[:, None]
     for step in range(len(waits)):
         is_full = (n_changed >= most_changes)[:, None] & (sign > 0)
         costly = change if climb is None else change + cost(height[:, None] + climb)
         best = (costly + FORBIDDEN * (free_at > step) + 3 * FORBIDDEN * is_full).argmin(axis=1)
-        level = level + change[rows, best]
+        reached = reached + change[rows, best]
         height = height if climb is None else height + climb[rows, best]
         turned = sign[rows, best]
         sign[rows, best] = -turned
@@ -259,4 +264,159 @@ def walk_bits(
             if function.coupling is not None:
                 moves += sign * function.coupling[rows, best] * turned[:, None]
         free_at[rows, best] = step + 1 + waits[step]
-        trail[step + 1], levels[step + 1] = (1 - sign) / 2, level + cost(height)
+        trail[step + 1], energies[step + 1] = (1 - sign) / 2, reached + cost(height)
+
+
+@dataclass(frozen=True, eq=False)
+class Visited:
+    """States that the search passed through: features (s, c, f) and energies (s, c)."""
+
+    features: FloatArray
+    energy: FloatArray
+
+
+def search(
+    energy: Energy,
+    barrier: Energy | None,
+    feature_map: FeatureMap,
+    box: Box,
+    *,
+    n_steps: int,
+    most_changes: IntArray,
+    tenure: int,
+    rng: np.random.Generator,
+) -> Visited:
+    """Return what a tabu search of each energy visits, from the centre or a Newton step away.
+
+    >>> from dcmaes.space import Space
+    >>> feature_map = FeatureMap(Space.binary(2).sites, np.zeros(2), np.ones(2))
+    >>> coupling = np.array([[[0.0, -3.0], [-3.0, 0.0]]])
+    >>> energy = Energy(2, np.zeros(1), np.ones((1, 2)), np.zeros((1, 0)), coupling)
+    >>> box, rng = Box.around(feature_map, np.full(1, 2.0)), np.random.default_rng(0)
+    >>> changes = np.full(1, 2)
+    >>> search(energy, None, feature_map, box, n_steps=2, most_changes=changes, tenure=1, rng=rng).energy
+    array([[ 0.],
+           [ 1.],
+           [-1.]])
+
+    Every step takes the best move of all sites, also if it goes up, and then leaves that site alone for about
+    `tenure` steps; at most `most_changes` choices differ from the centre. Where a barrier is above 0, the
+    energy is higher by `BARRIER_COST` times that.
+    """
+    n_chains, n_features = energy.field.shape
+    has_conditions = feature_map.sites.has_conditions
+    if n_features == energy.n_choices == len(np.unique(feature_map.site)) and not has_conditions:
+        return _search_bits(
+            energy, barrier, n_steps=n_steps, most_changes=most_changes, tenure=tenure, rng=rng
+        )
+    features = _newton_start(energy, barrier, box, rng)
+    height = _height(barrier, features)
+    # Walkers are changed in place: the gradient may be the energy's own field.
+    gradient = np.array(energy.gradient(features), order="C")
+    free_at = np.zeros((n_chains, feature_map.sites.dimension), dtype=np.int64)
+    walkers = Walkers(features, gradient, energy.value(features), height, free_at)
+    if has_conditions:
+        _lay_to_rest(walkers, 0, energy, barrier, feature_map)
+    trail = np.empty((n_steps + 1, n_chains, n_features))
+    energies = np.empty((n_steps + 1, n_chains))
+    trail[0], energies[0] = walkers.features, walkers.energy + cost(walkers.height)
+    waits = tenure + rng.integers(0, 3, size=(n_steps, n_chains))
+    for number in range(n_steps):
+        step(walkers, number, waits[number], energy, barrier, feature_map, box, most_changes)
+        if has_conditions:
+            _lay_to_rest(walkers, number + 1, energy, barrier, feature_map)
+        trail[number + 1], energies[number + 1] = walkers.features, walkers.energy + cost(walkers.height)
+    return Visited(trail, energies)
+
+
+def _lay_to_rest(
+    at: Walkers, number: int, energy: Energy, barrier: Energy | None, feature_map: FeatureMap
+) -> None:
+    """Set features of inactive sites to zero, and keep these sites from moving in step `number`."""
+    is_active = feature_map.sites.active(feature_map.points(at.features))
+    at.free_at = np.where(is_active, at.free_at, number + 1)
+    features = at.features * is_active[:, feature_map.site]
+    if np.array_equal(features, at.features):
+        return
+    at.features, at.gradient = features, np.array(energy.gradient(features), order="C")
+    at.energy, at.height = energy.value(features), _height(barrier, features)
+
+
+def _height(barrier: Energy | None, features: FloatArray) -> FloatArray:
+    """Return how high a barrier is at one point per function, shape (c,); 0 if there is none."""
+    return np.zeros(len(features)) if barrier is None else barrier.constant + barrier.value(features)
+
+
+def _search_bits(
+    energy: Energy,
+    barrier: Energy | None,
+    *,
+    n_steps: int,
+    most_changes: IntArray,
+    tenure: int,
+    rng: np.random.Generator,
+) -> Visited:
+    """Return what the same search visits where every site has two states."""
+    shape = energy.field.shape
+    height = _height(barrier, np.zeros(shape))
+    trail, energies = np.zeros((n_steps + 1, *shape)), np.zeros((n_steps + 1, shape[0]))
+    energies[0] = cost(height)
+    waits = tenure + rng.integers(0, 3, size=(n_steps, shape[0]))
+    walk_bits(energy, barrier, height, most_changes, waits, trail, energies)
+    return Visited(trail, energies)
+
+
+def _newton_start(energy: Energy, barrier: Energy | None, box: Box, rng: np.random.Generator) -> FloatArray:
+    """Return the centre with numeric sites near the minimum of their quadratic, where that is lower."""
+    n_chains, n_features = energy.field.shape
+    p, start = energy.n_choices, np.zeros((n_chains, n_features))
+    if p == n_features:
+        return start
+    slope = energy.field[:, p:]
+    bend = 2 * (energy.curvature + energy.radial[:, None])
+    if energy.coupling is None:
+        minima = [-slope / np.maximum(np.abs(bend), 1e-9)]
+    else:
+        hessian = energy.coupling[:, p:, p:].copy()
+        diagonal = np.arange(n_features - p)
+        hessian[:, diagonal, diagonal] += bend
+        values, vectors = np.linalg.eigh(hessian)
+        # A direction in which the function falls away is followed as far as if it rose as steeply.
+        spread = (vectors / np.maximum(np.abs(values), 1e-9)[:, None, :]) @ vectors.transpose(0, 2, 1)
+        minimum = -(spread @ slope[:, :, None])[:, :, 0]
+        minima = [minimum, _rounded_in_turn(minimum, spread, box, rng)]
+    lowest = cost(_height(barrier, start))
+    for minimum in minima:
+        moved = start.copy()
+        moved[:, p:] = box.snap(minimum)
+        reached = energy.value(moved) + cost(_height(barrier, moved))
+        start = np.where((reached < lowest)[:, None], moved, start)
+        lowest = np.minimum(reached, lowest)
+    return start
+
+
+def _rounded_in_turn(
+    minimum: FloatArray, spread: FloatArray, box: Box, rng: np.random.Generator
+) -> FloatArray:
+    """Return minima of quadratics rounded to the grid site by site, the others following each time.
+
+    `spread` has the inverse matrices of second derivatives, shape (c, q, q).
+    """
+    z, (n_chains, n_lines) = minimum, minimum.shape
+    if n_lines > LARGEST_SEQUENTIAL:
+        return z
+    rows, is_left = np.arange(n_chains), np.ones((n_chains, n_lines), dtype=bool)
+    luck, first = rng.gumbel(size=(n_chains, n_lines)), np.einsum("cii->ci", spread)
+    for _ in range(n_lines):
+        variance = np.maximum(np.einsum("cii->ci", spread), 1e-100)
+        # Stiff sites first, in an order that differs between the chains.
+        site = np.where(is_left, luck - np.log(variance) / 2, -np.inf).argmax(axis=1)
+        is_left[rows, site] = False
+        # What rounding errors have left of a spread that is used up says nothing about the others.
+        is_used_up = variance[rows, site] < 1e-12 * first[rows, site]
+        share = np.where(is_used_up[:, None], 0.0, spread[rows, :, site] / variance[rows, site][:, None])
+        # The minimum over the other sites, given this one, and their spread: (Q11)
+        step = box.snap(z)[rows, site] - z[rows, site]
+        z = z + share * step[:, None]
+        spread = spread - share[:, :, None] * spread[rows, site][:, None, :]
+    return z

@@ -12,22 +12,21 @@ from dcmaes._validation import FloatArray
 from dcmaes.models import Scales
 from dcmaes.pareto import hypervolume_gains
 from dcmaes.space import Sites
-from dcmaes.strategies._codec import Coded
+from dcmaes.strategies._codec import Coded, changed, changes
 from dcmaes.strategies._credit import Credit
 from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies._protocol import Summary
-from dcmaes.strategies.front._constants import EXPECTED, N_STEPS, OPENING, PROCESS_REFIT_SHARE
-from dcmaes.strategies.front._known import Known
-from dcmaes.strategies.front._model import local_model, refitted
-from dcmaes.strategies.front._process import promising, refitted_scales
-from dcmaes.strategies.front._proposals import children, propose
+from dcmaes.strategies.front._observations import DEFAULT, FrontSettings, Observations
+from dcmaes.strategies.front._processes import promising, refitted_scales
+from dcmaes.strategies.front._regressions import children, local_model, propose, refitted
 from dcmaes.strategies.gaussian_process import GaussianProcess
-from dcmaes.strategies.ising._constants import BATCH, FIRST_BARRIER_VARIANCES, FIRST_VARIANCES, REFIT_SHARE
 
 _PROCESS = GaussianProcess()
 # Who proposes the points of a batch: regressions on the objectives, Gaussian processes of them, a population.
 MODEL, PROCESS, POPULATION = 0, 1, 2
+# Steps of each refit of the variances.
+_N_STEPS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +74,11 @@ class FrontSearch(Coded[FrontState]):
 
     With one objective it is a search around the best point.
 
+    Parameters
+    ----------
+    settings : FrontSettings, or mapping
+        The numbers that it works with, or those of them that are not the default ones, for studies.
+
     Examples
     --------
     >>> import dcmaes as dc
@@ -87,8 +91,11 @@ class FrontSearch(Coded[FrontState]):
 
     state_type = FrontState
 
+    def __init__(self, *, settings: FrontSettings | Mapping[str, Any] = DEFAULT) -> None:
+        self.settings = settings if isinstance(settings, FrontSettings) else changed(DEFAULT, settings)
+
     def __repr__(self) -> str:
-        return "FrontSearch()"
+        return f"FrontSearch({', '.join(f'{name}={value!r}' for name, value in self.options().items())})"
 
     @property
     def name(self) -> str:
@@ -96,40 +103,48 @@ class FrontSearch(Coded[FrontState]):
         return "front"
 
     def options(self) -> Mapping[str, Any]:
-        """Return the options as plain data: there are none."""
-        return {}
+        """Return the options as plain data."""
+        return {} if self.settings == DEFAULT else {"settings": changes(DEFAULT, self.settings)}
 
     def init(self, sites: Sites, memory: Memory, budget: int, rng: np.random.Generator) -> FrontState:
         """Return the first state."""
+        regression = self.settings.regression
         state = FrontState(
             sites=sites,
-            variances=np.array([FIRST_VARIANCES] * memory.n_objectives + [FIRST_BARRIER_VARIANCES]),
+            variances=np.array(
+                [regression.first_variances] * memory.n_objectives + [regression.first_barrier_variances]
+            ),
             n_unfitted=0,
             n_fits=0,
             n_seen=0,
             scales=np.tile(Scales.expected(sites).vector(), (memory.n_objectives, 1)),
             n_fitted=0,
             turn=MODEL,
-            credit=Credit.none(len(EXPECTED)),
+            credit=Credit.none(len(self.settings.expected)),
         )
         start = memory.starts
         return self.update(state, start.take(np.flatnonzero(start.row >= 0)), memory)
 
+    @property
+    def _opening(self) -> int:
+        """Evaluations before the first regression: two batches."""
+        return 2 * self.settings.regression.batch
+
     def batch_size(self, state: FrontState) -> int:
         """Return how many points are proposed at a time."""
-        return BATCH
+        return self.settings.regression.batch
 
     def sample(self, state: FrontState, n: int, rng: np.random.Generator, memory: Memory) -> FloatArray:
         """Return `n` coded points, shape (n, d)."""
         sites, found = state.sites, list[FloatArray]()
-        if len(memory) >= OPENING and sites.is_free.any():
-            known = Known.of(memory)
-            if len(known.front):
+        if len(memory) >= self._opening and sites.is_free.any():
+            observed = Observations.of(memory, self.settings)
+            if len(observed.front):
                 if state.turn == PROCESS:
-                    found = promising(state.scales, known, n, sites, rng, memory)
+                    found = promising(state.scales, observed, n, sites, rng, memory)
                 elif state.turn == MODEL:
-                    found = propose(state.variances, known, n, sites, rng, memory)
-                found += children(known, n - len(found), sites, rng, memory)
+                    found = propose(state.variances, observed, n, sites, rng, memory)
+                found += children(observed, n - len(found), sites, rng, memory)
         anywhere = sites.uniform(rng.random((n - len(found), sites.dimension)))
         return np.concatenate([np.reshape(found, (-1, sites.dimension)), anywhere])
 
@@ -142,17 +157,17 @@ class FrontSearch(Coded[FrontState]):
             return (
                 replace(state, turn=MODEL if state.turn == POPULATION else POPULATION) if len(told) else state
             )
-        known = Known.of(memory)
+        observed, settings = Observations.of(memory, self.settings), self.settings.regression
         n = len(fresh)
         state = replace(state, n_unfitted=state.n_unfitted + n, n_seen=state.n_seen + n)
-        if len(known.front) == 0 or len(memory) < OPENING:
+        if len(observed.front) == 0 or len(memory) < self._opening:
             return state
-        state = _with_turn(_credited(state, known, fresh.x), known, memory)
-        if state.n_unfitted < max(BATCH, REFIT_SHARE * min(state.n_seen, 1000)):
+        state = _with_turn(_credited(state, observed, fresh.x), observed, memory)
+        if state.n_unfitted < max(settings.batch, settings.refit_share * min(state.n_seen, 1000)):
             return state
         # Another point of the front each time.
-        centre = int(known.front[(7 * state.n_fits) % len(known.front)])
-        variances = refitted(known, centre, state.sites, state.variances, N_STEPS)
+        centre = int(observed.front[(7 * state.n_fits) % len(observed.front)])
+        variances = refitted(observed, centre, state.sites, state.variances, _N_STEPS)
         return replace(state, variances=variances, n_unfitted=0, n_fits=state.n_fits + 1)
 
     def convergence(self, state: FrontState, memory: Memory) -> str | None:
@@ -165,8 +180,8 @@ class FrontSearch(Coded[FrontState]):
 
     def summary(self, state: FrontState, memory: Memory) -> Summary:
         """Return how the points of the front are distributed."""
-        sites, known = state.sites, Known.of(memory)
-        x = known.x[known.front] if len(known.front) else np.empty((0, sites.dimension))
+        sites, observed = state.sites, Observations.of(memory, self.settings)
+        x = observed.x[observed.front] if len(observed.front) else np.empty((0, sites.dimension))
         if len(x) == 0:
             middle = (np.arange(32) + 0.5) / 32
             x = sites.uniform(np.repeat(middle[:, None], sites.dimension, axis=1))
@@ -187,12 +202,12 @@ class FrontSearch(Coded[FrontState]):
 
     def interactions_of(self, state: FrontState, memory: Memory, objective: int) -> FloatArray:
         """Return the same in one of the objectives."""
-        sites, known = state.sites, Known.of(memory)
+        sites, observed = state.sites, Observations.of(memory, self.settings)
         strength = np.zeros((sites.dimension, sites.dimension))
-        if len(known.front) == 0 or known.values.shape[1] <= objective or not sites.is_free.any():
+        if len(observed.front) == 0 or observed.values.shape[1] <= objective or not sites.is_free.any():
             return strength
-        middle = int(known.front[len(known.front) // 2])
-        model = local_model(known, middle, sites, state.variances)
+        middle = int(observed.front[len(observed.front) // 2])
+        model = local_model(observed, middle, sites, state.variances)
         coupling = model.regressions[objective].mean(has_pairs=True).coupling
         if coupling is not None:
             site = model.feature_map.site
@@ -200,24 +215,25 @@ class FrontSearch(Coded[FrontState]):
         return np.maximum(strength, strength.T)
 
 
-def _credited(state: FrontState, known: Known, x: FloatArray) -> FrontState:
+def _credited(state: FrontState, observed: Observations, x: FloatArray) -> FrontState:
     """Return the state with what these points have gained counted for their proposer."""
     new = {row.tobytes() for row in x}
-    is_new = np.array([row.tobytes() in new for row in known.x[known.front]], dtype=bool)
-    front = known.front_values
-    gains = hypervolume_gains(front[is_new], front[~is_new], known.limit).tolist()
+    is_new = np.array([row.tobytes() in new for row in observed.x[observed.front]], dtype=bool)
+    front = observed.front_values
+    gains = hypervolume_gains(front[is_new], front[~is_new], observed.limit).tolist()
     credit = state.credit
     for gain in [*gains, *[0.0] * (len(x) - len(gains))]:
         credit = credit.after(state.turn, gain)
     return replace(state, credit=credit)
 
 
-def _with_turn(state: FrontState, known: Known, memory: Memory) -> FrontState:
+def _with_turn(state: FrontState, observed: Observations, memory: Memory) -> FrontState:
     """Return the state with the next turn, and with scales that are fit for it."""
-    expected = np.array(EXPECTED).T
+    settings = observed.settings
+    expected = np.array(settings.expected).T
     expected[0, PROCESS] *= _PROCESS.is_useful(memory)
-    turn = state.credit.next(expected, np.full(len(EXPECTED), BATCH))
-    if turn == PROCESS and state.n_seen >= (1 + PROCESS_REFIT_SHARE) * state.n_fitted:
-        scales = refitted_scales(known, state.sites, state.scales)
+    turn = state.credit.next(expected, np.full(len(settings.expected), settings.regression.batch))
+    if turn == PROCESS and state.n_seen >= (1 + settings.process_refit_share) * state.n_fitted:
+        scales = refitted_scales(observed, state.sites, state.scales)
         state = replace(state, scales=scales, n_fitted=state.n_seen)
     return replace(state, turn=turn)
