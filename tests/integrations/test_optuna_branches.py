@@ -19,7 +19,7 @@ from optuna.distributions import (  # noqa: E402
 from optuna.trial import TrialState, create_trial  # noqa: E402
 
 from dcmaes.integrations.optuna import DcmaesSampler  # noqa: E402
-from dcmaes.integrations.optuna._parameters import Allowed, Branches, ParameterSpace, nearest  # noqa: E402  # noqa: E402
+from dcmaes.integrations.optuna._parameters import Allowed, Branches, ParameterSpace, nearest  # noqa: E402
 
 FOLDER = Path(__file__).parent
 KINDS = {
@@ -34,17 +34,24 @@ KINDS = {
 
 
 class OnlyUnseen(optuna.samplers.RandomSampler):
-    """An independent sampler that may be asked only for what no trial had that was finished in time."""
+    """An independent sampler that may be asked only for what no trial had that could be seen at the start.
+
+    A trial of another process may be stored late, after its time of completion.
+    """
 
     def __init__(self, seed):
         super().__init__(seed)
         self.n_asked = 0
+        self.seen = {}
+
+    def before_trial(self, study, trial):
+        super().before_trial(study, trial)
+        finished = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.PRUNED))
+        self.seen[trial.number] = {name for other in finished for name in other.params}
 
     def sample_independent(self, study, trial, param_name, param_distribution):
         self.n_asked += 1
-        for other in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.PRUNED)):
-            is_earlier = other.datetime_complete < trial.datetime_start
-            assert not (is_earlier and param_name in other.params), f"{param_name} of trial {trial.number}"
+        assert param_name not in self.seen[trial.number], f"{param_name} of trial {trial.number}"
         return super().sample_independent(study, trial, param_name, param_distribution)
 
 
