@@ -60,7 +60,7 @@ def number_in(told):
 
 
 @FUZZ
-@given(space=SPACES, data=st.data(), strategy=st.sampled_from(["cma", "random"]))
+@given(space=SPACES, data=st.data(), strategy=st.sampled_from(["auto", "cma", "random"]))
 def test_any_tells_in_any_space(tmp_path, space, data, strategy):
     path = tmp_path / "run.db"
     for suffix in ("", "-lock", "-wal", "-shm"):

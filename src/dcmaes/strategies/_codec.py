@@ -143,7 +143,7 @@ def _tupled(value: Any) -> Any:
 
 
 class Coded(Generic[T]):
-    """What strategies that keep their state with this codec have in common: they say of which type it is.
+    """What strategies have in common that keep their state with this codec, and their options as attributes.
 
     Attributes
     ----------
@@ -152,6 +152,14 @@ class Coded(Generic[T]):
     """
 
     state_type: ClassVar[Any]
+
+    def __repr__(self) -> str:
+        options = ", ".join(f"{name}={value!r}" for name, value in self.options().items())
+        return f"{type(self).__name__}({options})"
+
+    def options(self) -> Mapping[str, Any]:
+        """Return the options as plain data."""
+        return dict(vars(self))
 
     def state_to_dict(self, state: T) -> dict[str, Any]:
         """Return the state as plain data."""

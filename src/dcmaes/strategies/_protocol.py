@@ -58,18 +58,22 @@ class Summary:
 
     @staticmethod
     def at(sites: Sites, x: FloatArray) -> Summary:
-        """Return the distribution on one coded point, shape (d,).
+        """Return the distribution on coded points, shape (d,) or (n, d): each is as likely as the others.
 
         >>> from dcmaes.space import Space
         >>> Summary.at(Space.binary(2).sites, np.array([1.0, 0.0])).probabilities
         (array([0., 1.]), array([1., 0.]))
         """
-        mean = np.where(sites.is_numeric, sites.coordinate(x), np.nan)
+        x = np.atleast_2d(x)
+        u = np.where(sites.is_numeric, sites.coordinate(x), np.nan)
         n_kept = np.where(sites.is_numeric & (sites.n_states != 2), 0, sites.n_states)
-        certain = tuple(
-            (np.arange(n) == state).astype(np.float64) for n, state in zip(n_kept, x, strict=True)
+        shares = tuple(
+            np.bincount(x[:, i].astype(np.int64), minlength=n) / len(x) if n else np.empty(0)
+            for i, n in enumerate(n_kept)
         )
-        return Summary(mean, np.where(sites.is_numeric, 0.0, np.nan), certain, None, 0.0)
+        deviation = u.std(axis=0)
+        step_size = float(deviation[sites.is_numeric].mean()) if sites.is_numeric.any() else 0.0
+        return Summary(u.mean(axis=0), deviation, shares, None, step_size)
 
 
 @runtime_checkable

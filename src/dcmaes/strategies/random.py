@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -44,17 +42,13 @@ class RandomSearch(Coded[RandomState]):
     (0.0, 8)
     """
 
+    name = "random"
     state_type = RandomState
 
     population_size: int = 10
 
     def __post_init__(self) -> None:
         check_integer("population_size", self.population_size, low=1)
-
-    @property
-    def name(self) -> str:
-        """The name under which results report the strategy."""
-        return "random"
 
     def init(self, sites: Sites, memory: Memory, budget: int, rng: np.random.Generator) -> RandomState:
         """Return the first state; where the search starts makes no difference to it."""
@@ -84,16 +78,9 @@ class RandomSearch(Coded[RandomState]):
         """Return the distribution from which points are drawn."""
         sites = state.sites
         midpoints = (np.arange(_N_MIDPOINTS) + 0.5) / _N_MIDPOINTS
-        u = sites.coordinate(sites.uniform(np.repeat(midpoints[:, None], sites.dimension, axis=1)))
-        u[:, ~sites.is_numeric] = np.nan
-        n_kept = np.where(sites.is_numeric & (sites.n_states != 2), 0, sites.n_states)
-        return Summary(
-            mean=u.mean(axis=0),
-            deviation=u.std(axis=0),
-            probabilities=tuple(sites.shares(i) if n else np.empty(0) for i, n in enumerate(n_kept)),
-            correlation=None,
-            step_size=1.0,
-        )
+        even = Summary.at(sites, sites.uniform(np.repeat(midpoints[:, None], sites.dimension, axis=1)))
+        shares = (sites.shares(i) if len(kept) else kept for i, kept in enumerate(even.probabilities))
+        return replace(even, probabilities=tuple(shares), step_size=1.0)
 
     def interactions(self, state: RandomState, memory: Memory) -> FloatArray:
         """Return zeros, shape (d, d): nothing is learned about pairs."""
@@ -102,7 +89,3 @@ class RandomSearch(Coded[RandomState]):
     def interactions_of(self, state: RandomState, memory: Memory, objective: int) -> FloatArray:
         """Return the same of one of several objectives."""
         return self.interactions(state, memory)
-
-    def options(self) -> Mapping[str, Any]:
-        """Return the options as plain data."""
-        return {"population_size": self.population_size}

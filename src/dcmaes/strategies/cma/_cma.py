@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +61,7 @@ class Cma(Coded[CmaState]):
     0.0
     """
 
+    name = "cma"
     state_type = CmaState
 
     def __init__(
@@ -81,18 +80,6 @@ class Cma(Coded[CmaState]):
         self.covariance = check_choice("covariance", covariance, ("auto", "full", "diagonal"))
         self.restarts = None if restarts is None else check_choice("restarts", restarts, ("ipop", "bipop"))
         self.max_restarts = check_integer("max_restarts", max_restarts, low=0)
-
-    def __repr__(self) -> str:
-        return f"Cma({', '.join(f'{name}={value!r}' for name, value in self.options().items())})"
-
-    @property
-    def name(self) -> str:
-        """The name under which results report the strategy."""
-        return "cma"
-
-    def options(self) -> Mapping[str, Any]:
-        """Return the options as plain data."""
-        return dict(vars(self))
 
     def init(self, sites: Sites, memory: Memory, budget: int, rng: np.random.Generator) -> CmaState:
         """Return the first state: wide in the middle of the space, or narrower around the best start."""

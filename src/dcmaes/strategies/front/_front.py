@@ -89,18 +89,11 @@ class FrontSearch(Coded[FrontState]):
     6
     """
 
+    name = "front"
     state_type = FrontState
 
     def __init__(self, *, settings: FrontSettings | Mapping[str, Any] = DEFAULT) -> None:
         self.settings = settings if isinstance(settings, FrontSettings) else changed(DEFAULT, settings)
-
-    def __repr__(self) -> str:
-        return f"FrontSearch({', '.join(f'{name}={value!r}' for name, value in self.options().items())})"
-
-    @property
-    def name(self) -> str:
-        """The name under which results report the strategy."""
-        return "front"
 
     def options(self) -> Mapping[str, Any]:
         """Return the options as plain data."""
@@ -185,15 +178,7 @@ class FrontSearch(Coded[FrontState]):
         if len(x) == 0:
             middle = (np.arange(32) + 0.5) / 32
             x = sites.uniform(np.repeat(middle[:, None], sites.dimension, axis=1))
-        u = np.where(sites.is_numeric, sites.coordinate(x), np.nan)
-        n_kept = np.where(sites.is_numeric & (sites.n_states != 2), 0, sites.n_states)
-        shares = tuple(
-            np.bincount(x[:, i].astype(np.int64), minlength=n) / len(x) if n else np.empty(0)
-            for i, n in enumerate(n_kept)
-        )
-        deviation = u.std(axis=0)
-        step_size = float(deviation[sites.is_numeric].mean()) if sites.is_numeric.any() else 0.0
-        return Summary(u.mean(axis=0), deviation, shares, None, step_size)
+        return Summary.at(sites, x)
 
     def interactions(self, state: FrontState, memory: Memory) -> FloatArray:
         """Return the size of the largest mean coupling of each pair of sites in any objective, (d, d)."""

@@ -67,6 +67,7 @@ class Paper(Coded[PaperState | LawState]):
     <StopReason.CONVERGED: 'converged'>
     """
 
+    name = "paper"
     state_type = PaperState | LawState
 
     def __init__(
@@ -89,14 +90,6 @@ class Paper(Coded[PaperState | LawState]):
         self.tolerance = check_number("tolerance", tolerance, low=0.0)
         self.round_mean = round_mean
         self.update_rule = check_choice("update", update, ("printed", "likelihood"))
-
-    def __repr__(self) -> str:
-        return f"Paper({', '.join(f'{name}={value!r}' for name, value in self.options().items())})"
-
-    @property
-    def name(self) -> str:
-        """The name under which results report the strategy."""
-        return "paper"
 
     def options(self) -> Mapping[str, Any]:
         """Return the options as plain data."""
