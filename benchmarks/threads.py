@@ -57,14 +57,14 @@ WORK = {work.__name__: work for work in (readme, bits)}
 def measure(name: str, setting: str) -> None:
     """Print CPU and wall seconds of the work, imports and preparation left out."""
     if setting == "not limited":
-        import dcmaes._threads
+        import dcmaes._guards
 
         class NoLimit:
             @staticmethod
             def limit(limits):
                 return contextlib.nullcontext()
 
-        dcmaes._threads._controller = NoLimit
+        dcmaes._guards._controller = NoLimit
     work = WORK[name]()
     cpu, wall = time.process_time(), time.perf_counter()
     work()

@@ -9,7 +9,7 @@ import scipy.linalg  # noqa: F401  (loads its BLAS)
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 import dcmaes as dc
-from dcmaes._threads import single_thread
+from dcmaes._guards import single_thread
 from dcmaes.strategies import RandomSearch
 
 

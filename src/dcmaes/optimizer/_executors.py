@@ -15,8 +15,8 @@ from concurrent.futures import (
     wait,
 )
 
+from dcmaes._guards import Interrupts
 from dcmaes._validation import shown
-from dcmaes.optimizer._interrupts import Interrupts
 from dcmaes.optimizer._measurement import (
     ALL_HANG,
     N_LOSSES,

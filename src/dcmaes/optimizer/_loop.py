@@ -11,8 +11,8 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 
+from dcmaes._guards import Interrupts
 from dcmaes._validation import check_duration, check_integer, shown
-from dcmaes.optimizer._interrupts import Interrupts
 from dcmaes.optimizer._measurement import ALL_HANG, Evaluator, InlineEvaluator, Objective
 from dcmaes.optimizer._optimizer import Optimizer
 from dcmaes.optimizer._progress import show_progress

@@ -14,7 +14,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dcmaes.optimizer._interrupts import Interrupts
+from dcmaes._guards import Interrupts
 from dcmaes.run._trial import Reading, Trial, failure, read, thaw
 
 Objective = Callable[[Any], Any]

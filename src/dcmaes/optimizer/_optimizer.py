@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from dcmaes._guards import interrupted_afterwards
 from dcmaes._html import points_text
 from dcmaes._validation import check_callables, check_duration, check_integer, check_path, shown
-from dcmaes.optimizer._interrupts import interrupted_afterwards
 from dcmaes.optimizer._progress import RunLog
 from dcmaes.run._constraints import Constraint, Constraints
 from dcmaes.run._history import BOOK, History, Record

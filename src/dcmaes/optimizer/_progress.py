@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcmaes._threads import single_thread
+from dcmaes._guards import single_thread
 from dcmaes.progress import Standing, describe_point, estimate_left, open_display, printable
 from dcmaes.run._run import Run
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
-from dcmaes.optimizer._interrupts import Interrupts
+from dcmaes._guards import Interrupts
 from dcmaes.optimizer._measurement import (
     N_LOSSES,
     LossListener,

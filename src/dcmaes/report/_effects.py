@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dcmaes._threads import single_thread
+from dcmaes._guards import single_thread
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.space import Sites
 

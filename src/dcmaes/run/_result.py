@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dcmaes._guards import single_thread
 from dcmaes._html import html_table, points_text
-from dcmaes._threads import single_thread
 from dcmaes._validation import FloatArray, IntArray, check_choice
 from dcmaes.run._distribution import Distribution
 from dcmaes.run._front import Front, front_of

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dcmaes._threads import single_thread
+from dcmaes._guards import single_thread
 from dcmaes._validation import FloatArray
 from dcmaes.run._constraints import Constraints
 from dcmaes.space import Space
