@@ -40,19 +40,25 @@ SPACES = {
 LEFT_OUT = {("paper", "mixed")}
 
 
-def trace(strategy, space):
-    """Return coded points, evenly spread over a run on a sum of quadratic and deceptive terms."""
+def trace(strategy, space, n_objectives=1):
+    """Return coded points, evenly spread over a run on a sum of quadratic and deceptive terms.
+
+    The second objective is the distance to the opposite corner.
+    """
     sites = space.sites
     target = sites.coordinate(sites.uniform(np.linspace(0.15, 0.85, sites.dimension)))
     budget = N_EVALUATIONS_OF_AUTO if strategy == "auto" else N_EVALUATIONS
-    opt = dc.Optimizer(space, budget=budget, seed=7, strategy=strategy)
+    objectives = n_objectives if n_objectives > 1 else None
+    opt = dc.Optimizer(space, budget=budget, seed=7, strategy=strategy, objectives=objectives)
     rows = []
     while opt.should_stop() is None:
         for trial in opt.ask():
             x = space.encode(trial.point)
             step = sites.coordinate(x) - target
             n_wrong = int((np.abs(step[:5]) > 0.05).sum())
-            opt.tell(trial, float((step**2).sum() + step[0] * step[-1] + (n_wrong + 5) % 6 / 10))
+            value = float((step**2).sum() + step[0] * step[-1] + (n_wrong + 5) % 6 / 10)
+            both = value, float(((step - 0.5) ** 2).sum())
+            opt.tell(trial, value if n_objectives == 1 else both)
             if opt.n_evaluations % (budget // N_ROWS) == 0:
                 rows.append(x.tolist())
     return rows
@@ -60,9 +66,11 @@ def trace(strategy, space):
 
 def make_trace(strategy):
     """Return the traces of a strategy by space."""
-    return {
-        name: trace(strategy, space) for name, space in SPACES.items() if (strategy, name) not in LEFT_OUT
-    }
+    spaces = {name: space for name, space in SPACES.items() if (strategy, name) not in LEFT_OUT}
+    found = {name: trace(strategy, space) for name, space in spaces.items()}
+    if strategy == "front":
+        found |= {f"{name}, two objectives": trace(strategy, space, 2) for name, space in spaces.items()}
+    return found
 
 
 @pytest.mark.parametrize("strategy", strategy_names())

@@ -317,7 +317,9 @@ def test_conditional_variables_and_constraints():
     result = run(objective, space, budget=100, objectives=2, constraints=["n <= 7"], workers=None)
     assert all(point["n"] <= 7 for point in result.history.points)
     assert max(result.front.counts) > 1
-    assert result.interactions("f0") is not None
+    pairs = result.interactions("f0")
+    assert pairs
+    assert all({pair.first, pair.second} < set(space.names) for pair in pairs)
 
 
 def test_results_that_are_looked_at_later_do_not_change():

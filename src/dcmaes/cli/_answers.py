@@ -25,6 +25,7 @@ from dcmaes.optimizer import History, Record
 from dcmaes.progress import Standing, describe_duration, describe_point, estimate_left, printable
 from dcmaes.run._history import book_names, column_names
 from dcmaes.run._objectives import Objectives
+from dcmaes.run._result import standing_of
 
 if TYPE_CHECKING:
     from dcmaes.store import StoredRun
@@ -235,34 +236,20 @@ def _record_line(record: Record, objectives: Objectives | None) -> str:
 
 def read_standing(run: StoredRun) -> Standing:
     """Return how far a stored run is."""
-    result, settings, history = run.result(), run.settings, run.history
-    best = _best_record(run)
-    n_given = int(history.is_given.sum())
-    standing = Standing(
-        n_told=result.nfev,
-        budget=settings["budget"],
+    result, history = run.result(), run.history
+    standing = replace(
+        standing_of(run._run, math.nan if run.is_running else result.optimizer_time),
         n_pending=len(run.pending) if run.is_running else 0,
-        n_failures=result.n_failures,
-        n_restarts=result.n_restarts,
-        best_value=math.nan if isinstance(result.fun, tuple) else result.fun,
-        n_front=len(result.front) if isinstance(result.fun, tuple) else 0,
-        best_violation=0.0 if result.x is None else result.violation,
-        best_point=result.x,
-        best_number=0 if best is None else max(best + 1 - n_given, 0),
-        best_at=math.nan if best is None or history[best].is_given else history[best].told_at,
         step_size=_step_size(result),
         elapsed=float(history.told_at[-1]) if len(history) else 0.0,
-        objective_time=result.objective_time,
-        own_time=math.nan if run.is_running else result.optimizer_time,
-        strategy=result.strategy,
         last_failure=run.failures[-1].reason if run.failures else "",
     )
     if not run.is_running:
         return standing
     seconds = time.time() - run.sittings[-1].started
     n_before = sum(span.ended < run.sittings[-1].started for span in run.timeline)
-    before = float(history.told_at[n_given + n_before - 1]) if n_before else 0.0
-    left = estimate_left(standing, n_before, seconds, settings["time_limit"])
+    before = float(history.told_at[history.is_given.sum() + n_before - 1]) if n_before else 0.0
+    left = estimate_left(standing, n_before, seconds, run.settings["time_limit"])
     return replace(standing, elapsed=before + seconds, seconds_left=left)
 
 
@@ -309,15 +296,6 @@ def follow(path: Path) -> None:
             if not run.is_running:
                 return
             time.sleep(max(_SECONDS, (time.monotonic() - begun) / _SHARE))
-
-
-def _best_record(run: StoredRun) -> int | None:
-    """Return the index of the first evaluation of the best point."""
-    if run.result().x is None:
-        return None
-    best = run.space.encode(run.result().x)
-    encoded = run.space.encode_many(run.history.points)
-    return int((encoded == best).all(axis=1).argmax())
 
 
 def _step_size(result: Any) -> float:

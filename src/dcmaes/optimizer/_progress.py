@@ -15,6 +15,7 @@ import numpy as np
 
 from dcmaes._guards import single_thread
 from dcmaes.progress import Standing, describe_point, estimate_left, open_display, printable
+from dcmaes.run._result import standing_of
 from dcmaes.run._run import Run
 
 if TYPE_CHECKING:
@@ -56,27 +57,11 @@ class Observer:
         """Return how far the optimizer is."""
         optimizer, run = self._optimizer, self._optimizer._run
         with optimizer._lock:
-            index = run.best()
-            best = None if index is None else optimizer.history[index]
-            violation, value = run.rank(index)
-            standing = Standing(
-                n_told=run.n_told,
-                budget=run.settings.budget,
+            standing = replace(
+                standing_of(run, optimizer._own_time),
                 n_running=self._count_running(),
                 n_pending=len(run.outstanding) if self.evaluator is None else 0,
-                n_failures=run.memory.n_failures,
-                n_restarts=run.search.n_restarts,
-                best_value=run.settings.sign * value,
-                best_violation=0.0 if best is None else violation,
-                best_point=None if best is None else best.point,
-                best_number=0 if index is None else run.number(index),
-                best_at=math.nan if best is None or best.is_given else best.told_at,
-                elapsed=run.elapsed,
-                objective_time=run.objective_time,
-                own_time=optimizer._own_time,
-                strategy=run.strategy.name,
                 last_failure=self._find_failure(),
-                n_front=len(run.memory.front),
             )
             state = run.search.state
         seconds = time.monotonic() - self._begun

@@ -113,9 +113,7 @@ class RunData:
 
     def find(self, point: Any) -> int | None:
         """Return the first evaluation of a point; None for none."""
-        if point is None:
-            return None
-        return int(np.flatnonzero((self.x == self.space.encode(point)).all(axis=1))[0])
+        return None if point is None else self.result.history._memory.find(self.space.encode(point))
 
     @property
     def direction(self) -> str:

@@ -70,7 +70,7 @@ def timeline_data(result: Any) -> Timeline:
     start, end = run.starts[timed], run.ends[timed]
     span = float(end.max() - start.min()) if len(timed) else 0.0
     busy = np.bincount(lane, end - start, minlength=len(lanes)) / span if span else np.zeros(len(lanes))
-    first, count = _merged(lane, start, end, run.statuses[timed], span)
+    first, count = _merged(lane, start, run.statuses[timed], span)
     last = first + count - 1
     by_lane = np.argsort(lane, kind="stable")
     return Timeline(
@@ -146,7 +146,7 @@ def _lanes(run: RunData, timed: IntArray) -> tuple[tuple[str, ...], IntArray]:
 
 
 def _merged(
-    lane: IntArray, start: FloatArray, end: FloatArray, status: NDArray[np.str_], span: float
+    lane: IntArray, start: FloatArray, status: NDArray[np.str_], span: float
 ) -> tuple[IntArray, IntArray]:
     """Return where each bar begins among the evaluations sorted by lane, and how many make it."""
     n = len(lane)

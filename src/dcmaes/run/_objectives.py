@@ -36,9 +36,9 @@ class Objectives:
         The worst values that are of interest, in the user's sign; the hypervolume counts up to them.
 
     >>> objectives = Objectives(("loss", "size"), ("minimize", "maximize"))
-    >>> objectives.read({"size": 3, "loss": 0.5}).values
+    >>> read({"size": 3, "loss": 0.5}, objectives).values
     (0.5, 3.0)
-    >>> objectives.read((0.5, 3, 7)).reason
+    >>> read((0.5, 3, 7), objectives).reason
     'not 2 values (loss, size) but 3'
     """
 
@@ -59,11 +59,7 @@ class Objectives:
         """The reference in values to be minimized, shape (m,), or None."""
         return None if self.reference is None else self.signs * self.reference
 
-    def read(self, told: Any) -> Reading:
-        """Return what was told as a reading: never raises, anything but m finite numbers is a failure."""
-        return read(told, self._read_values)
-
-    def _read_values(self, told: Any) -> tuple[tuple[float, ...], str]:
+    def read_values(self, told: Any) -> tuple[tuple[float, ...], str]:
         """Return m finite numbers and no reason, or as many NaN and why there are none."""
         nothing = (math.nan,) * len(self)
         listed, reason = self._listed(told)
@@ -128,7 +124,7 @@ class CheckedObjective:
         self.takes_trial = getattr(objective, "takes_trial", False)
 
     def __call__(self, argument: Any) -> Reading:
-        return self._objectives.read(self._objective(argument))
+        return read(self._objective(argument), self._objectives)
 
 
 def read_objectives(

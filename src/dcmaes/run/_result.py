@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dcmaes._guards import single_thread
 from dcmaes._html import html_table, points_text
 from dcmaes._validation import FloatArray, IntArray, check_choice
+from dcmaes.progress import Standing
 from dcmaes.run._distribution import Distribution
 from dcmaes.run._front import Front, front_of
 from dcmaes.run._history import History, Record, column_names, point_texts
@@ -285,6 +286,29 @@ class Result:
             ("strategy", f"{self.strategy}, {self.n_restarts} restarts"),
             ("time", f"{self.objective_time:.3g} s objective, {self.optimizer_time:.3g} s optimizer"),
         ]
+
+
+def standing_of(run: Run, own_time: float) -> Standing:
+    """Return how far a run is; what is running, and for how long still, is not known here."""
+    index = run.best()
+    best = None if index is None else run.history[index]
+    violation, value = run.rank(index)
+    return Standing(
+        n_told=run.n_told,
+        budget=run.settings.budget,
+        n_failures=run.memory.n_failures,
+        n_restarts=run.search.n_restarts,
+        best_value=run.settings.sign * value,
+        best_violation=0.0 if best is None else violation,
+        best_point=None if best is None else best.point,
+        best_number=0 if index is None else run.number(index),
+        best_at=math.nan if best is None or best.is_given else best.told_at,
+        elapsed=run.elapsed,
+        objective_time=run.objective_time,
+        own_time=own_time,
+        strategy=run.strategy.name,
+        n_front=len(run.memory.front),
+    )
 
 
 def result_of(run: Run, optimizer_time: float) -> Result:

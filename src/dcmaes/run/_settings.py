@@ -73,7 +73,7 @@ class Settings:
 
     def read(self, told: Any) -> Reading:
         """Return what was told of a trial as a reading, for one objective or several."""
-        return read(told) if self.objectives is None else self.objectives.read(told)
+        return read(told, self.objectives)
 
     def _check_several(self, objectives: Objectives) -> None:
         if self.target is not None and objectives.reference is None:

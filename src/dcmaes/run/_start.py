@@ -86,21 +86,17 @@ def _read_one(name: str, item: Any, space: Space, objectives: Objectives | None)
         raise type(error)(f"{name}: {error}") from error
     if not _is_pair(item, objectives):
         return x, None
-    reading = _read(told, objectives)
+    reading = read(told, objectives)
     if reading.reason is not None and not isinstance(told, Reading):
         wanted = "a finite number" if objectives is None else f"{len(objectives)} finite numbers"
         raise ValueError(f"{name}: the known value must be {wanted} or an Outcome, got {shown(told)}")
     return x, reading
 
 
-def _read(told: Any, objectives: Objectives | None) -> Reading:
-    return read(told) if objectives is None else objectives.read(told)
-
-
 def _reading_of(name: str, record: Record, objectives: Objectives | None) -> Reading:
     if record.violation == math.inf:
         return failure(record.reason or "failed before this run")
-    reading = _read(Outcome(record.value, record.violation), objectives)
+    reading = read(Outcome(record.value, record.violation), objectives)
     if reading.reason is not None:
         raise ValueError(f"{name} comes from a run with other objectives: its value is {reading.reason}")
     return reading
@@ -121,7 +117,7 @@ def _is_pair(item: Any, objectives: Objectives | None) -> bool:
     """Tell whether this is a point with its value; of several objectives, the values look like a point."""
     if not (isinstance(item, tuple) and len(item) == 2 and _is_point(item[0])):
         return False
-    return not _is_point(item[1]) or (objectives is not None and objectives.read(item[1]).reason is None)
+    return not _is_point(item[1]) or (objectives is not None and read(item[1], objectives).reason is None)
 
 
 class Row(NamedTuple):
@@ -244,14 +240,11 @@ def _read_told(row: Row, objectives: Objectives | None) -> Reading | None:
         return failure(str(row.cells.get("reason") or "failed before this run"))
     if all(map(math.isnan, values)) and (math.isnan(violation) or violation <= 0.0):
         return None
-    total = 0.0 if math.isnan(violation) else violation
-    if objectives is not None:
-        reading = objectives.read(Outcome(values, total))
-    else:
-        reading = read(Outcome(values[0], total))
+    value = values[0] if objectives is None else values
+    reading = read(Outcome(value, 0.0 if math.isnan(violation) else violation), objectives)
     if reading.reason is not None:
-        name, value = next(pair for pair in zip(names, values, strict=True) if not math.isfinite(pair[1]))
-        raise ValueError(f"{row.where}, column {name!r}: must be a finite number, got {value}")
+        name, wrong = next(pair for pair in zip(names, values, strict=True) if not math.isfinite(pair[1]))
+        raise ValueError(f"{row.where}, column {name!r}: must be a finite number, got {wrong}")
     return reading
 
 

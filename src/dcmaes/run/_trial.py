@@ -6,11 +6,14 @@ import math
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from dcmaes._validation import check_list, check_number
+
+if TYPE_CHECKING:
+    from dcmaes.run._objectives import Objectives
 
 _MAX_REASON = 500
 _MAX_TRACEBACK = 10_000
@@ -147,18 +150,17 @@ def failure(reason: str, error: BaseException | None = None) -> Reading:
     return Reading(math.nan, math.inf, shown, error, None if error is None else _trace(error))
 
 
-def read(told: Any, read_values: Callable[[Any], tuple[tuple[float, ...], str]] | None = None) -> Reading:
+def read(told: Any, objectives: Objectives | None = None) -> Reading:
     """Return what was told as a reading: never raises, anything that is no finite number is a failure.
 
-    Zero has one sign only, as in a store. `read_values` returns the values of several objectives and no
-    reason, or why there are none.
+    Zero has one sign only, as in a store. If there are several objectives, there must be a number for each.
 
     >>> read(np.float32(0.5))[:3]
     (0.5, 0.0, None)
     >>> read("0.5").reason
     "no number: the string '0.5'"
     """
-    if read_values is None and type(told) is float and math.isfinite(told):
+    if objectives is None and type(told) is float and math.isfinite(told):
         return Reading(told + 0.0, 0.0)
     if type(told) is Reading:
         return told
@@ -170,10 +172,10 @@ def read(told: Any, read_values: Callable[[Any], tuple[tuple[float, ...], str]] 
         if reason:
             return failure(f"violation is {reason}")
         violation, told = max(violation, 0.0) + 0.0, told.value
-    if read_values is None:
+    if objectives is None:
         value, reason = read_number(told)
     else:
-        values, reason = read_values(told)
+        values, reason = objectives.read_values(told)
     # Where a point is infeasible it may have no value.
     return failure(reason) if reason and violation == 0.0 else Reading(value, violation, values=values)
 
