@@ -89,7 +89,7 @@ def test_entropy_of_a_truncated_geometric_law_near_zero(mean):
 def test_a_run_too_short_to_tell_warns():
     dense = np.full((25, 25), 0.1) - 0.1 * np.eye(25)
     with pytest.warns(RuntimeWarning, match="too short to tell whether it has mixed"):
-        Ising(np.zeros(25), dense).sample(4, np.random.default_rng(0), burn_in=1)
+        Ising(np.zeros(25), dense).estimate_moments(np.random.default_rng(0), n_draws=1, burn_in=1)
 
 
 @pytest.mark.parametrize(

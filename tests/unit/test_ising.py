@@ -186,8 +186,6 @@ def test_bad_parameters_are_named(field, coupling, error, message):
 def test_bad_settings_are_named(settings, message):
     law, rng = _law(25, scale=0.1), np.random.default_rng(0)
     with pytest.raises(ValueError, match=message):
-        law.sample(3, rng, **settings)
-    with pytest.raises(ValueError, match=message):
         law.simulate(3, rng, **settings)
 
 

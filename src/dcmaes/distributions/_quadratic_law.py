@@ -295,25 +295,16 @@ class QuadraticLaw(LatticeLaw, ExponentialLaw):
             redraw(result, self._exponent, rng)
         return result
 
-    def sample(
-        self,
-        size: int | tuple[int, ...] | None,
-        rng: np.random.Generator,
-        *,
-        burn_in: int = 100,
-        thinning: int = 5,
-        n_chains: int | None = None,
-    ) -> IntArray:
-        """Draw points: independent ones where the law is exact, by heat bath beyond.
+    def sample(self, size: int | tuple[int, ...] | None, rng: np.random.Generator) -> IntArray:
+        """Draw points: independent ones where the law is exact, beyond by heat bath, as `simulate` does.
+
+        A RuntimeWarning tells if an R-hat exceeds 1.1; then use `simulate` with a longer burn-in.
 
         Parameters
         ----------
         size : int, tuple of int, or None
             Number or shape of the draws; None for one point.
         rng : numpy.random.Generator
-        burn_in, thinning, n_chains : int
-            As in `simulate`, and only used where the law is not exact. A RuntimeWarning tells if an R-hat
-            exceeds 1.1, or if the run is too short to tell.
 
         Returns
         -------
@@ -325,7 +316,7 @@ class QuadraticLaw(LatticeLaw, ExponentialLaw):
         if self._elimination is not None:
             points = self._elimination.sample(math.prod(shape), check_generator("rng", rng))
         else:
-            run = self.simulate(math.prod(shape), rng, burn_in=burn_in, thinning=thinning, n_chains=n_chains)
+            run = self.simulate(math.prod(shape), rng)
             _warn_unless_mixed(run.r_hat, run.settings)
             points = run.samples
         return points.reshape(*shape, self.dimension)
@@ -370,4 +361,4 @@ def _warn_unless_mixed(r_hat: FloatArray, settings: HeatBathSettings) -> None:
             f"the heat bath has not mixed: R-hat is {r_hat[worst]:.2f} at variable {worst} after "
             f"{settings.burn_in} sweeps of burn_in"
         )
-    warnings.warn(f"{said}; raise it", RuntimeWarning, stacklevel=3)
+    warnings.warn(f"{said}; raise it, in simulate or estimate_moments", RuntimeWarning, stacklevel=3)

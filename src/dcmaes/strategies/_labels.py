@@ -11,7 +11,7 @@ from dcmaes.strategies._evaluations import Evaluations
 RISE_UNIT = 16
 
 
-def rises(memory: Evaluations) -> FloatArray:
+def rises(told: Evaluations) -> FloatArray:
     """Return how far values lie above the best, those of infeasible points with a penalty (Q18).
 
     The penalty of a point grows with its violation: half of the infeasible points have one above the median
@@ -22,20 +22,20 @@ def rises(memory: Evaluations) -> FloatArray:
     >>> rises(Evaluations(x, np.array([0.0, 16.0, -32.0, np.nan]), violation))
     array([0.  , 1.  , 0.5 , 2.25])
     """
-    excess = np.minimum(memory.violation, 1e300)
+    excess = np.minimum(told.violation, 1e300)
     share = excess / (1 + excess)
-    is_feasible = (memory.violation == 0) & np.isfinite(memory.value)
+    is_feasible = (told.violation == 0) & np.isfinite(told.value)
     if not is_feasible.any():
         behind: FloatArray = share - share.min()
         return behind
-    rise = np.where(np.isfinite(memory.value), memory.value, 0.0) / RISE_UNIT
+    rise = np.where(np.isfinite(told.value), told.value, 0.0) / RISE_UNIT
     rise -= rise[is_feasible].min()
     middle, high = np.quantile(rise[is_feasible], [0.5, 0.9])
     high = float(high) or 1.0
-    has_penalty = (memory.violation > 0) & (memory.violation < np.inf) & np.isfinite(memory.value)
+    has_penalty = (told.violation > 0) & (told.violation < np.inf) & np.isfinite(told.value)
     if has_penalty.any():
-        unit = float(np.median(memory.violation[has_penalty]))
-        penalty = (float(middle) or 1.0) * np.minimum(memory.violation / unit, 1e100)
+        unit = float(np.median(told.violation[has_penalty]))
+        penalty = (float(middle) or 1.0) * np.minimum(told.violation / unit, 1e100)
         rise = np.where(has_penalty, np.maximum(rise, 0.0) + penalty, rise)
     return np.where(is_feasible | has_penalty, rise, high + high * (0.5 + share))  # (Q19)
 
