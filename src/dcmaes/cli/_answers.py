@@ -215,7 +215,7 @@ def write_csv(history: History, file: IO[str]) -> None:
         values = [point.get(name, "") for name in names] if isinstance(point, dict) else point.tolist()
         book = record._asdict()
         if history._objectives is not None:
-            book |= dict(zip(history._objectives.names, book.pop("value"), strict=True))
+            book |= dict(zip(history._names, book.pop("value"), strict=True))
         writer.writerow([record.id, *values, *("" if book[k] is None else book[k] for k in book_header[1:])])
 
 

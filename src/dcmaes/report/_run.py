@@ -210,7 +210,7 @@ def _of_result(result: Result) -> RunData:
     run = RunData(
         result=result,
         values=history.values if several is None else history.values[:, 0],
-        sign=history._sign,
+        sign=float(history._signs[0]),
         best=None,
         objective=None if several is None else several.names[0],
         starts=ends - history.objective_times,

@@ -48,9 +48,8 @@ class Front(Sequence[Record]):
 
     def __init__(self, history: History, places: IntArray) -> None:
         self._history = history
-        objectives = history._objectives
-        self.names: tuple[str, ...] = ("value",) if objectives is None else objectives.names
-        self._signs = np.array([history._sign]) if objectives is None else objectives.signs
+        self.names: tuple[str, ...] = history._names
+        self._signs = history._signs
         values = self._signs * history._means(places)
         self._places = places[np.lexsort(values.T[::-1])]
 
@@ -218,5 +217,5 @@ def front_of(history: History, best: int | None) -> Front:
         is_found = best is not None and history[best].violation == 0.0
         return Front(history, np.array([best] if is_found else [], dtype=np.int64))
     counting = history._counting()
-    values = history._objectives.signs * history._means(counting)
+    values = history._signs * history._means(counting)
     return Front(history, counting[is_nondominated(values)])

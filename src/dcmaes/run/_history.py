@@ -114,8 +114,9 @@ class History(Sequence[Record]):
     ) -> None:
         self._memory = memory
         self._space = space
-        self._sign = sign
         self._objectives = objectives
+        self._names = ("value",) if objectives is None else objectives.names
+        self._signs = np.array([sign]) if objectives is None else objectives.signs
         self._n = len(memory)
 
     def __len__(self) -> int:
@@ -143,8 +144,7 @@ class History(Sequence[Record]):
     def _repr_html_(self) -> str:
         columns = column_names(self._space, self._objectives)[:_MOST_COLUMNS]
         n_hidden = self._space.dimension - len(columns)
-        names = ("value",) if self._objectives is None else self._objectives.names
-        header = ["id", *columns, *(["…"] if n_hidden else []), *names, "violation", "status"]
+        header = ["id", *columns, *(["…"] if n_hidden else []), *self._names, "violation", "status"]
         n_shown = min(self._n, _MOST_ROWS)
         shown = [*range(n_shown - n_shown // 2), *range(self._n - n_shown // 2, self._n)]
         rows: list[list[Any]] = []
@@ -171,9 +171,7 @@ class History(Sequence[Record]):
     @property
     def values(self) -> FloatArray:
         """The values, shape (n,), or (n, m) with m objectives; NaN where there is none."""
-        if self._objectives is not None:
-            return readonly(self._objectives.signs * self._memory.several.told_at(np.arange(self._n)))
-        return readonly(self._sign * self._memory.column("value", self._n))
+        return self._as_users_see(self._memory.told(np.arange(self._n)))
 
     @property
     def violations(self) -> FloatArray:
@@ -216,13 +214,10 @@ class History(Sequence[Record]):
 
         With m objectives the best of each by itself, shape (n, m).
         """
-        if self._objectives is not None:
-            signs, is_ok = self._objectives.signs, (self.statuses == "ok")[:, None]
-            lowest = np.minimum.accumulate(np.where(is_ok, signs * self.values, np.inf), axis=0)
-            return readonly(signs * np.where(np.isinf(lowest), np.nan, lowest))
-        value = np.where(self.statuses == "ok", self._memory.column("value", self._n), np.inf)
-        best = np.minimum.accumulate(value)
-        return readonly(self._sign * np.where(np.isinf(best), np.nan, best))
+        is_ok = (self.statuses == "ok")[:, None]
+        feasible = np.where(is_ok, self._memory.told(np.arange(self._n)), np.inf)
+        lowest = np.minimum.accumulate(feasible, axis=0)
+        return self._as_users_see(np.where(np.isinf(lowest), np.nan, lowest))
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame, one row for each evaluation, one column for each variable.
@@ -239,10 +234,9 @@ class History(Sequence[Record]):
         0   0  1    1.0     ok
         1   1  0    0.0     ok
         """
-        columns = [self.values] if self._objectives is None else self.values.T
-        names = ("value",) if self._objectives is None else self._objectives.names
+        columns = self.values.reshape(self._n, len(self._names)).T
         book: dict[str, Any] = {
-            **dict(zip(names, columns, strict=True)),
+            **dict(zip(self._names, columns, strict=True)),
             "violation": self.violations,
             "status": self.statuses,
             "reason": self.reasons,
@@ -281,24 +275,27 @@ class History(Sequence[Record]):
         """
         if self._objectives is None:
             return self.values[places, None]
-        means: FloatArray = self._objectives.signs * self._memory.values_at(places)
+        means: FloatArray = self._signs * self._memory.values_at(places)
         return means + 0.0 if self._memory.several.is_averaged else means  # no negative zero of a mean
 
     def _feasible(self, n_most: int, objective: int = 0) -> tuple[FloatArray, FloatArray]:
         """Return coded points, shape (k, d), and values to be minimized, (k,), of the last feasible ones."""
         first = max(self._n - n_most, 0)
         is_feasible = self.statuses[first:] == "ok"
-        x = self._memory.points(first, self._n)[is_feasible]
-        if self._objectives is not None:
-            return x, self._memory.several.told_at(np.arange(first, self._n))[is_feasible, objective]
-        return x, self._memory.column("value", self._n)[first:][is_feasible]
+        told = self._memory.told(np.arange(first, self._n))
+        return self._memory.points(first, self._n)[is_feasible], told[is_feasible, objective]
+
+    def _as_users_see(self, told: FloatArray) -> FloatArray:
+        """Return values of all objectives, shape (n, m), in the user's sign; of one objective, shape (n,)."""
+        values = self._signs * told
+        return readonly(values[:, 0] if self._objectives is None else values)
 
     def _record(self, index: int, point: Any) -> Record:
         entry = self._memory.evaluation(index)
-        value: Any = self._sign * entry.value
+        value: Any = float(self._signs[0]) * entry.value
         if self._objectives is not None:
-            (told,) = self._memory.several.told_at(np.array([index]))
-            value = tuple((self._objectives.signs * told).tolist())
+            (told,) = self._memory.told(np.array([index]))
+            value = tuple((self._signs * told).tolist())
         return Record(
             id=entry.id,
             point=point,

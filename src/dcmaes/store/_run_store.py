@@ -176,7 +176,7 @@ def _reading(run: Run, place: int, one: Evaluation) -> Reading:
     reading = Reading(value, one.violation, reason, seconds=one.seconds, told_at=one.told_at)
     if objectives is None:
         return reading
-    values = objectives.signs * run.memory.several.told_at(np.array([place]))[0]
+    values = objectives.signs * run.memory.told(np.array([place]))[0]
     return reading._replace(values=tuple(values.tolist()))
 
 

@@ -298,6 +298,12 @@ class Memory(Records):
         """
         return self.evaluations(places).value[:, None] if self.n_objectives == 1 else self.several.at(places)
 
+    def told(self, places: IntArray) -> FloatArray:
+        """Return what was told of all objectives at some places, to be minimized, shape (n, m)."""
+        if self.n_objectives > 1:
+            return self.several.told(places)
+        return np.asarray(self.records_at(places)["value"][:, None])
+
     @property
     def front(self) -> IntArray:
         """Places of the feasible evaluations of several objectives that no other one dominates, (k,).

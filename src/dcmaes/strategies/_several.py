@@ -85,7 +85,7 @@ class Several:
         """Return the values that count at some places, shape (n, m): the means then, if means count."""
         return self._read(self._means, places)
 
-    def told_at(self, places: IntArray) -> FloatArray:
+    def told(self, places: IntArray) -> FloatArray:
         """Return the values that were told at some places, shape (n, m); NaN where there are none."""
         return self._read(self._values, places)
 
