@@ -165,34 +165,14 @@ class Front(Sequence[Record]):
 
         If repeats are averaged it may fall, when a point turns out worse than it looked.
         """
-        history, limit = self._history, self._limit(reference)
-        if self._is_averaged:
-            return self._growth_of_means(limit)
-        values = self._signs * history.values.reshape(len(history), len(self.names))
-        front, total, volumes = np.empty((0, len(limit))), 0.0, np.zeros(len(history))
-        is_counted = (history.statuses == "ok") & (values < limit).all(axis=1)
-        for i in range(len(history)):
-            new = values[i]
-            if is_counted[i] and not (front <= new).all(axis=1).any():
-                front = np.vstack([front[~(new <= front).all(axis=1)], new])
-                total = hypervolume(front, limit)
-            volumes[i] = total
-        return volumes
-
-    def _growth_of_means(self, limit: FloatArray) -> FloatArray:
-        """Return the hypervolume after each evaluation if the means over repeats count, shape (n,)."""
-        memory, n = self._history._memory, len(self._history)
-        means = memory.values_at(np.arange(n)).tolist()
-        is_feasible = (memory.column("mean_violation", n) == 0.0).tolist()
-        previous = memory.column("previous", n).tolist()
-        replayed, volumes = Several(len(limit), limit, is_averaged=True), np.zeros(n)
-        total, front = 0.0, replayed.front
-        for i in range(n):
-            replayed.append(None, is_feasible[i], means[i], previous=previous[i])
-            if replayed.front is not front:
-                front = replayed.front
-                total = hypervolume(replayed.at(front), limit)
-            volumes[i] = total
+        memory, n, limit = self._history._memory, len(self._history), self._limit(reference)
+        values = (memory.values_at if self._is_averaged else memory.told)(np.arange(n))
+        violation = memory.column("mean_violation" if self._is_averaged else "violation", n)
+        rows = zip(values, violation == 0.0, memory.column("previous", n).tolist(), strict=True)
+        replayed, volumes = Several(len(limit), limit, is_averaged=self._is_averaged), np.zeros(n)
+        for i, (row, is_feasible, previous) in enumerate(rows):
+            replayed.append(row, is_feasible, row, previous=previous)
+            volumes[i] = replayed.volume
         return volumes
 
     def _limit(self, reference: Any) -> FloatArray:

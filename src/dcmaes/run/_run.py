@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from dcmaes._validation import FloatArray, IntArray, check_list, shown
-from dcmaes.pareto import hypervolume, knee
+from dcmaes._validation import FloatArray, check_list, shown
+from dcmaes.pareto import knee
 from dcmaes.run._constraints import ConstraintError, Constraints
 from dcmaes.run._history import History
 from dcmaes.run._noise import Noise, Repeats
@@ -78,7 +78,6 @@ class Run:
         self.stop: Stop | None = None
         self.error: BaseException | None = None
         self.traceback: str | None = None
-        self._known_volume: tuple[IntArray | None, float] = (None, 0.0)
         self._started_at = time.perf_counter()
         self.time_before = 0.0
         self.memory.starts = self._admit(x0)
@@ -387,16 +386,6 @@ class Run:
         It is NaN if it is not known yet, and 0 if repeats are not averaged.
         """
         return 0.0 if self.repeats is None else self.repeats.noise(self._key(index)).error
-
-    def volume(self) -> float:
-        """Return the hypervolume of the front up to the reference; computed again when it has changed."""
-        memory = self.memory
-        if memory.reference is None:
-            return math.nan
-        if self._known_volume[0] is not memory.front:
-            volume = hypervolume(memory.values_at(memory.front), memory.reference)
-            self._known_volume = memory.front, volume
-        return self._known_volume[1]
 
     def number(self, index: int) -> int:
         """Return the place of an evaluation among those that were told; 0 for one that came with `x0`."""

@@ -212,7 +212,7 @@ def _success(run: Run, target: float, place: int | None, rank: Rank) -> Stop | N
     if not _has_volume(run, target):
         return None
     where = _place(run.number(int(run.memory.front.max())))
-    message = f"target hypervolume {target:g} reached with {run.volume():g} {where}"
+    message = f"target hypervolume {target:g} reached with {run.memory.several.volume:g} {where}"
     return Stop(StopReason.TARGET, message)
 
 
@@ -222,7 +222,7 @@ def _impatience(run: Run) -> Stop:
     grown_at = run.memory.grown_at
     if run.settings.objectives is not None and grown_at is not None:
         n, place = len(run.memory.front), _place(run.number(grown_at))
-        volume = "" if run.memory.reference is None else f" of {run.volume():g}"
+        volume = "" if run.memory.reference is None else f" of {run.memory.several.volume:g}"
         were = f"{points_text(n)} {'was' if n == 1 else 'were'} on the front"
         found = f"the hypervolume{volume} has not grown since {were}, {place}"
         found = found if n else f"nothing closer to feasible than {place}"
@@ -247,7 +247,7 @@ def _has_volume(run: Run, target: float) -> bool:
     If repeats are averaged, it must do so when each mean is worse by its standard error.
     """
     memory = run.memory
-    if not run.volume() >= target:
+    if not run.memory.several.volume >= target:
         return False
     if run.repeats is None or memory.reference is None:
         return True

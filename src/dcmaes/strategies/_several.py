@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.pareto import is_nondominated
+from dcmaes.pareto import hypervolume, is_nondominated
 from dcmaes.strategies._evaluations import gathered
 
 # Points compared with the front at a time.
@@ -48,6 +48,7 @@ class Several:
         self.is_averaged = is_averaged
         self.front: IntArray = np.zeros(0, dtype=np.int64)
         self._grown_at: int | None = None
+        self._measured: tuple[IntArray | None, float] = (None, math.nan)
         self._values = bytearray()
         self._means = bytearray() if is_averaged else self._values
         # The last evaluation of each feasible point and its first one, if means count.
@@ -88,6 +89,13 @@ class Several:
     def told(self, places: IntArray) -> FloatArray:
         """Return the values that were told at some places, shape (n, m); NaN where there are none."""
         return self._read(self._values, places)
+
+    @property
+    def volume(self) -> float:
+        """The hypervolume of the front up to the reference, found when it has changed; NaN without one."""
+        if self.reference is not None and self._measured[0] is not self.front:
+            self._measured = self.front, hypervolume(self.at(self.front), self.reference)
+        return self._measured[1]
 
     @property
     def grown_at(self) -> int | None:
