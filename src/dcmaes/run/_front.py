@@ -10,7 +10,7 @@ import numpy as np
 
 from dcmaes._html import html_table, points_text
 from dcmaes._validation import FloatArray, IntArray, readonly, shown
-from dcmaes.pareto import best_by_weights, hypervolume, is_nondominated, knee
+from dcmaes.pareto import best_by_weights, hypervolume, knee
 from dcmaes.run._history import History, Record, column_names, point_texts
 from dcmaes.run._objectives import read_reference
 from dcmaes.strategies._several import Several
@@ -192,10 +192,8 @@ class Front(Sequence[Record]):
 
 
 def front_of(history: History, best: int | None) -> Front:
-    """Return the front of a history; with one objective, the evaluation `best` if it is feasible."""
+    """Return the front of a whole history; with one objective, the evaluation `best` if it is feasible."""
     if history._objectives is None:
         is_found = best is not None and history[best].violation == 0.0
         return Front(history, np.array([best] if is_found else [], dtype=np.int64))
-    counting = history._counting()
-    values = history._signs * history._means(counting)
-    return Front(history, counting[is_nondominated(values)])
+    return Front(history, history._memory.front)

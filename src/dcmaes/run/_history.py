@@ -254,18 +254,12 @@ class History(Sequence[Record]):
     def _counting(self) -> IntArray:
         """Return the places of what counts for the front of several objectives: the feasible evaluations.
 
-        If repeats are averaged, the last one of each point whose mean violation is 0, in the order in which
-        the points were first evaluated.
+        If repeats are averaged, the last one of each point whose mean violation is 0.
         """
         if not self._memory.several.is_averaged:
             return np.flatnonzero(self.statuses == "ok")
-        previous = self._memory.column("previous", self._n)
-        first = np.arange(self._n)
-        for place in np.flatnonzero(previous >= 0).tolist():
-            first[place] = first[previous[place]]
-        latest = np.setdiff1d(np.arange(self._n), previous)
-        latest = latest[self._memory.column("mean_violation", self._n)[latest] == 0.0]
-        counting: IntArray = latest[np.argsort(first[latest])]
+        latest = np.setdiff1d(np.arange(self._n), self._memory.column("previous", self._n))
+        counting: IntArray = latest[self._memory.column("mean_violation", self._n)[latest] == 0.0]
         return counting
 
     def _means(self, places: IntArray) -> FloatArray:

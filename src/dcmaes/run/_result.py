@@ -314,7 +314,9 @@ def standing_of(run: Run, own_time: float) -> Standing:
 def result_of(run: Run, optimizer_time: float) -> Result:
     """Return what is known of a run so far."""
     reason = run.stop.reason if run.is_over() and run.stop is not None else None
-    history, best = run.history, run.best()
+    # What is told later must not change it.
+    memory, best = run.memory.snapshot(), run.best()
+    history = History(memory, run.space, run.settings.sign, run.settings.objectives)
     violation, value = run.rank(best)
     fun: Any = run.settings.sign * value
     if run.settings.objectives is not None:
@@ -340,5 +342,5 @@ def result_of(run: Run, optimizer_time: float) -> Result:
         _space=run.space,
         _strategy=run.strategy,
         _state=run.search.state,
-        _memory=run.memory.snapshot(),
+        _memory=memory,
     )
