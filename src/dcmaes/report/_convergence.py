@@ -78,14 +78,15 @@ def convergence_data(result: Any) -> Convergence:
     (array([2., 1., 0., 1.]), array([2., 1., 0., 0.]))
     """
     run = read_run(result)
-    previous = np.maximum.accumulate(np.concatenate([[0], run.restarts]))[: run.n]
+    restarts = run.history.restarts
+    previous = np.maximum.accumulate(np.concatenate([[0], restarts]))[: run.n]
     linear, log = _axes(run)
     return Convergence(
         evaluation=np.arange(1, run.n + 1),
         value=np.where(run.statuses == "failed", np.nan, run.values),
         best=run.best_so_far,
         status=run.statuses,
-        restarts=np.flatnonzero(run.restarts > previous) + 1,
+        restarts=np.flatnonzero(restarts > previous) + 1,
         linear=linear,
         log=log,
         is_log=log is not None and log.high / log.low > _LOG_RATIO,

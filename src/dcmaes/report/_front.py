@@ -104,7 +104,7 @@ def front_data(result: Any) -> FrontPicture:
            [ 1., -1.]]), np.float64(2.0))
     """
     run = _several(result)
-    front, history = run.result.front, run.result.history
+    front, history = run.result.front, run.history
     objectives = history._objectives
     signs = front._signs
     value = history.values.copy()

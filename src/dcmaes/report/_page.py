@@ -334,22 +334,22 @@ def _table(run: RunData) -> dict[str, Any]:
             outputs[i] = _shortened(output)
             room -= len(outputs[i])
     return {
-        "id": run.ids,
+        "id": run.history.ids,
         "value": run.values,
         "values": None if run.objective is None else _value_columns(run),
-        "violation": run.violations,
+        "violation": run.history.violations,
         "status": _codes(run.statuses),
-        "restart": run.restarts,
+        "restart": run.history.restarts,
         "seconds": _rounded(seconds),
         "worker": _texts(run.workers),
         "variables": columns,
-        "reasons": {i: reason for i, reason in enumerate(run.reasons) if reason},
+        "reasons": {i: reason for i, reason in enumerate(run.history.reasons) if reason},
         "outputs": outputs,
     }
 
 
 def _value_columns(run: RunData) -> list[dict[str, Any]]:
-    values = run.result.history.values
+    values = run.history.values
     return [{"name": name, "number": values[:, k]} for k, name in enumerate(run.result.objectives)]
 
 
@@ -382,8 +382,9 @@ def _texts(texts: tuple[str | None, ...]) -> dict[str, Any] | None:
 def _failures(run: RunData) -> list[dict[str, Any]]:
     """Return the failures with the same first line together, the most frequent first."""
     groups: dict[str, list[int]] = {}
+    reasons = run.history.reasons
     for i in np.flatnonzero(run.statuses == "failed").tolist():
-        lines = (run.reasons[i] or "").strip().splitlines()
+        lines = (reasons[i] or "").strip().splitlines()
         groups.setdefault(lines[0] if lines else "no reason given", []).append(i)
     found = [{"reason": reason, "evaluations": where} for reason, where in groups.items()]
     return sorted(found, key=lambda group: -len(group["evaluations"]))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray, check_choice, shown
-from dcmaes.optimizer import Result
+from dcmaes.optimizer import History, Result
 from dcmaes.report._drawing import axis_position, variable_labels
 from dcmaes.report._effects import Effects, total_effects
 from dcmaes.space import Space
@@ -72,9 +72,14 @@ class RunData:
         return len(self.values)
 
     @property
+    def history(self) -> History:
+        """Every evaluation."""
+        return self.result.history
+
+    @property
     def space(self) -> Space:
         """What was searched."""
-        return self.result.history._space
+        return self.history._space
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -84,36 +89,16 @@ class RunData:
     @cached_property
     def x(self) -> FloatArray:
         """Coded points in the order in which they were told, shape (n, d)."""
-        return self.result.history._memory.points(0, self.n)
-
-    @cached_property
-    def ids(self) -> IntArray:
-        """Numbers of the trials, shape (n,)."""
-        return self.result.history.ids
-
-    @cached_property
-    def violations(self) -> FloatArray:
-        """The total constraint violations, shape (n,)."""
-        return self.result.history.violations
+        return self.history._memory.points(0, self.n)
 
     @cached_property
     def statuses(self) -> NDArray[np.str_]:
         """The status of each evaluation: "ok", "infeasible" or "failed", shape (n,)."""
-        return self.result.history.statuses
-
-    @cached_property
-    def restarts(self) -> IntArray:
-        """How often the search had been restarted when each point was asked for, shape (n,)."""
-        return self.result.history.restarts
-
-    @cached_property
-    def reasons(self) -> list[str | None]:
-        """Why each evaluation failed, or None."""
-        return self.result.history.reasons
+        return self.history.statuses
 
     def find(self, point: Any) -> int | None:
         """Return the first evaluation of a point; None for none."""
-        return None if point is None else self.result.history._memory.find(self.space.encode(point))
+        return None if point is None else self.history._memory.find(self.space.encode(point))
 
     @property
     def direction(self) -> str:
@@ -123,12 +108,12 @@ class RunData:
     @property
     def order(self) -> IntArray:
         """Evaluations, best first: feasible by value, infeasible by violation, failures last; shape (n,)."""
-        return np.lexsort((self.sign * self.values, self.violations))
+        return np.lexsort((self.sign * self.values, self.history.violations))
 
     @property
     def best_so_far(self) -> FloatArray:
         """Best feasible value up to each evaluation, shape (n,); NaN before the first."""
-        best = self.result.history.best_so_far
+        best = self.history.best_so_far
         return best if self.objective is None else best[:, self.result.objectives.index(self.objective)]
 
     @cached_property
@@ -177,7 +162,7 @@ def read_run(source: Any, outputs: Mapping[int, str] | None = None) -> RunData:
         raise TypeError(f"result must be a Result, or what dcmaes.store.read returns, got {shown(source)}")
     if outputs is None:
         return run
-    pairs = zip(run.ids.tolist(), run.outputs, strict=True)
+    pairs = zip(run.history.ids.tolist(), run.outputs, strict=True)
     joined = [[text for text in (outputs.get(i), kept) if text] for i, kept in pairs]
     return replace(run, outputs=tuple("\n\n".join(texts) or None for texts in joined))
 
@@ -197,7 +182,7 @@ def one_objective(result: Any, name: str) -> RunData:
     place = names.index(check_choice("name", name, names))
     if run.objective is None:
         return run
-    values, signs = run.result.history.values[:, place], run.result.front._signs
+    values, signs = run.history.values[:, place], run.result.front._signs
     feasible = np.flatnonzero(run.statuses == "ok")
     best = int(feasible[np.argmin(signs[place] * values[feasible])]) if len(feasible) else None
     return replace(run, values=values, sign=float(signs[place]), objective=name, best=best)
@@ -230,7 +215,7 @@ def _of_result(result: Result) -> RunData:
 def _of_store(stored: StoredRun) -> RunData:
     """Add to the result of a stored run what only its store knows: workers, times, tracebacks, settings."""
     run = _of_result(stored.result())
-    place = {trial: i for i, trial in enumerate(run.ids.tolist())}
+    place = {trial: i for i, trial in enumerate(run.history.ids.tolist())}
     starts, ends = np.full(run.n, math.nan), np.full(run.n, math.nan)
     workers: list[str | None] = [None] * run.n
     outputs: list[str | None] = [None] * run.n
