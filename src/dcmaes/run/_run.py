@@ -29,7 +29,7 @@ from dcmaes.run._settings import (
     is_out_of_patience,
 )
 from dcmaes.run._start import default_start, read_start
-from dcmaes.run._trial import Reading, Trial, check_seconds, freeze, read_many
+from dcmaes.run._trial import Reading, Trial, check_seconds, freeze, read, read_many
 from dcmaes.space import Space
 from dcmaes.strategies import Evaluations, Memory, Rank, Strategy
 from dcmaes.strategies._evaluations import Evaluation
@@ -159,13 +159,14 @@ class Run:
 
     def match(self, trials: Trial | Sequence[Trial], values: Any, seconds: Any) -> dict[int, Reading]:
         """Return what is told of each trial, by its id, or raise before anything has changed."""
+        objectives = self.settings.objectives
         if isinstance(trials, Trial):
             spent = math.nan if seconds is None else check_seconds(seconds)
-            return {self._check_pending(trials): self.settings.read(values)._replace(seconds=spent)}
+            return {self._check_pending(trials): read(values, objectives)._replace(seconds=spent)}
         ids = [self._check_pending(trial) for trial in check_list("trials", trials, _WANTED_TRIALS)]
         if len(set(ids)) < len(ids):
             raise ValueError("trials must be different from each other, got one of them twice")
-        readings = read_many(values, seconds, len(ids), self.settings.read)
+        readings = read_many(values, seconds, len(ids), objectives)
         return dict(zip(ids, readings, strict=True))
 
     def record(self, trial_id: int, reading: Reading) -> None:

@@ -15,7 +15,7 @@ from dcmaes._validation import check_choice, check_integer, check_number
 from dcmaes.pareto import hypervolume
 from dcmaes.run._objectives import DIRECTIONS, Objectives
 from dcmaes.run._search import EXCLUDED_DRAWS, OTHER_DRAWS
-from dcmaes.run._trial import Reading, read
+from dcmaes.run._trial import Reading
 from dcmaes.strategies import Rank
 
 if TYPE_CHECKING:
@@ -70,10 +70,6 @@ class Settings:
     def sign(self) -> float:
         """What values are multiplied by to be minimized, and by which they are turned back."""
         return 1.0 if self.direction == "minimize" else -1.0
-
-    def read(self, told: Any) -> Reading:
-        """Return what was told of a trial as a reading, for one objective or several."""
-        return read(told, self.objectives)
 
     def _check_several(self, objectives: Objectives) -> None:
         if self.target is not None and objectives.reference is None:

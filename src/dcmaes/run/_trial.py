@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import traceback
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -180,9 +179,9 @@ def read(told: Any, objectives: Objectives | None = None) -> Reading:
     return failure(reason) if reason and violation == 0.0 else Reading(value, violation, values=values)
 
 
-def read_many(values: Any, seconds: Any, n: int, read_one: Callable[[Any], Reading]) -> list[Reading]:
+def read_many(values: Any, seconds: Any, n: int, objectives: Objectives | None) -> list[Reading]:
     """Return what was told of n trials, with how long they took if that is known, or raise."""
-    readings = [read_one(value) for value in _as_list("values", values, n)]
+    readings = [read(value, objectives) for value in _as_list("values", values, n)]
     if seconds is None:
         return readings
     times = [check_seconds(spent) for spent in _as_list("seconds", seconds, n)]
