@@ -1,4 +1,4 @@
-"""Tables as notebooks show them."""
+"""Short texts of values and counts, and tables of them as notebooks show them."""
 
 from __future__ import annotations
 
