@@ -17,7 +17,6 @@ from dcmaes.report._drawing import (
     draw_parallel_axes,
     plot,
 )
-from dcmaes.report._importance import ranked_variables
 from dcmaes.report._run import read_run
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def coordinates_data(result: Any, *, limit: int = 16, lines: int = 300) -> Coord
     run = read_run(result)
     order = run.order
     order = order[run.statuses[order] == "ok"]
-    sites = np.sort(ranked_variables(run, np.arange(run.space.dimension), limit))
+    sites = np.sort(run.foremost(np.arange(run.space.dimension), limit))
     quality = np.linspace(1.0, 0.0, len(order)) if len(order) > 1 else np.ones(len(order))
     kept = np.arange(len(order))
     if len(order) > lines:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dcmaes._validation import FloatArray, IntArray, check_integer
 from dcmaes.report._drawing import BLUE, add_remark, axes, plot, short_names
-from dcmaes.report._run import RunData, read_run
+from dcmaes.report._run import read_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -109,16 +109,3 @@ def plot_importance(result: Any, *, limit: int = 20, ax: Axes | None = None) -> 
     left_out = len(data.share) - len(shown)
     add_remark(ax, data.remark + (f" {left_out} less important variables not shown." if left_out else ""))
     return ax
-
-
-def ranked_variables(run: RunData, sites: IntArray, limit: int) -> IntArray:
-    """Return at most `limit` of the variables: all in their order, or the most important ones first.
-
-    >>> import dcmaes as dc
-    >>> run = read_run(dc.minimize(sum, dc.Space.binary(3), budget=4, seed=0))
-    >>> ranked_variables(run, np.arange(3), 5)
-    array([0, 1, 2])
-    """
-    if len(sites) <= limit:
-        return sites
-    return sites[np.argsort(-run.effects.share[sites], kind="stable")[:limit]]

@@ -22,7 +22,6 @@ from dcmaes.report._drawing import (
     short,
     state_labels,
 )
-from dcmaes.report._importance import ranked_variables
 from dcmaes.report._run import RunData, read_run
 
 if TYPE_CHECKING:
@@ -128,7 +127,7 @@ def marginals_data(result: Any, *, limit: int = 24) -> Marginals:
     if is_binary.any() and n_bins:
         panels.append(_binaries(run, edges, np.flatnonzero(is_binary)))
     others = np.flatnonzero(~is_binary) if n_bins else np.empty(0, dtype=np.int64)
-    shown = ranked_variables(run, others, max(limit - len(panels), 0))
+    shown = run.foremost(others, max(limit - len(panels), 0))
     panels += [_panel(run, edges, int(i)) for i in shown]
     return Marginals(edges, tuple(panels), len(others) - len(shown))
 
@@ -263,7 +262,7 @@ def _states(run: RunData, edges: IntArray, site: int) -> Heat:
 
 
 def _binaries(run: RunData, edges: IntArray, binary: IntArray) -> Heat:
-    shown = np.sort(ranked_variables(run, binary, _MOST_ROWS))
+    shown = np.sort(run.foremost(binary, _MOST_ROWS))
     one = state_labels(run.space, int(shown[0]))[1]
     x = np.where(run.is_active[:, shown], run.x[:, shown], 0.0)
     share = np.array([x[a:b].mean(axis=0) for a, b in _periods(edges)]).T

@@ -132,6 +132,12 @@ class RunData:
         is_sound = self.statuses == "ok"
         return total_effects(self.space.sites, self.x[is_sound], self.values[is_sound])
 
+    def foremost(self, sites: IntArray, limit: int) -> IntArray:
+        """Return at most `limit` of the variables: all in their order, or the most important ones first."""
+        if len(sites) <= limit:
+            return sites
+        return sites[np.argsort(-self.effects.share[sites], kind="stable")[:limit]]
+
     @cached_property
     def interactions(self) -> FloatArray:
         """How strongly pairs of variables interact, 0 where that is not beyond doubt, shape (d, d)."""
