@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -44,6 +44,10 @@ class StrategyConformance:
             "a conformance test must say how to make its strategy: override make_strategy"
         )
 
+    def spaces(self) -> Mapping[str, Space]:
+        """Return the spaces to test on, by name: `conformance_spaces()`. Override it for others."""
+        return _SPACES
+
     def supports(self, space: Space) -> bool:
         """Tell whether the strategy handles such a space; by default every one. Override it if not."""
         return True
@@ -51,18 +55,14 @@ class StrategyConformance:
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Run what takes a space on each that the strategy supports."""
         if "space" in metafunc.fixturenames:
-            names = [name for name, space in _SPACES.items() if self.supports(space)]
-            metafunc.parametrize("space", names, indirect=True)
-
-    @pytest.fixture
-    def space(self, request: pytest.FixtureRequest) -> Space:
-        """Each of the spaces."""
-        return _SPACES[request.param]
+            chosen = {name: space for name, space in self.spaces().items() if self.supports(space)}
+            metafunc.parametrize("space", list(chosen.values()), ids=list(chosen))
 
     @pytest.fixture
     def states(self, space: Space) -> States:
         """States of the strategy, which are frozen, each with a memory that a test may add to."""
-        return [(state, memory.copy()) for state, memory in _reached(type(self), space)]
+        make_case: Callable[[], StrategyConformance] = type(self)
+        return [(state, memory.copy()) for state, memory in _reached(make_case, space)]
 
     @pytest.fixture
     def strategy(self) -> Strategy[Any]:
@@ -89,7 +89,7 @@ class StrategyConformance:
 
     def test_other_spaces_are_refused(self, strategy: Strategy[Any]) -> None:
         """A space that the strategy is not made for raises ValueError when it starts, not later."""
-        for space in _SPACES.values():
+        for space in self.spaces().values():
             if not self.supports(space):
                 with pytest.raises(ValueError, match=r"\S"):
                     _start(strategy, space)
@@ -288,12 +288,12 @@ def _start(strategy: Strategy[Any], space: Space) -> tuple[Any, Memory]:
 
 
 @cache
-def _reached(case: type[StrategyConformance], space: Space) -> States:
+def _reached(make_case: Callable[[], StrategyConformance], space: Space) -> States:
     """Return a first state, one in the middle of a generation, and one after several generations.
 
     Each comes with a memory of its own. They are made once for all tests.
     """
-    strategy = case().make_strategy()
+    strategy = make_case().make_strategy()
     state, memory = _start(strategy, space)
     reached = [(state, memory.copy())]
     rng = np.random.default_rng(7)
