@@ -1,6 +1,6 @@
 """End a stored run in rough ways at random moments, resume it each time, and let it finish in the end.
 
-    python tests/faults/kill_driver.py FOLDER --ends 50 --mode serial
+    python tests/faults/kill_driver.py FOLDER --ends 30 --mode serial
 
 Each sitting is a process of its own with a number of BLAS threads of its own. It is killed with SIGKILL, or
 interrupted as Ctrl-C does it: once, twice, or twice with nothing between. What the store held after each end
@@ -33,7 +33,7 @@ SPACE = dc.Space(
         "k": dc.Integer(0, 9, when={"c": "b"}),
     }
 )
-BUDGETS = {"serial": 600, "rounds": 400, "async": 300, "front": 250, "noisy": 250}
+BUDGETS = {"serial": 360, "rounds": 240, "async": 180, "front": 150, "noisy": 150}
 SECONDS = 0.002
 # How many interrupts of which kind, and how long after each other in seconds; no interrupt is SIGKILL.
 WAYS = {"killed": [], "interrupted": [0.0], "twice": [0.0, 0.004], "at_once": [0.0, 0.0]}
@@ -195,7 +195,7 @@ def _count_lines(path: Path) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--ends", type=int, default=50)
+    parser.add_argument("--ends", type=int, default=30)
     parser.add_argument("--mode", choices=tuple(BUDGETS), default="serial")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
