@@ -80,8 +80,12 @@ def until(condition, seconds=120.0):
 
 
 def until_said(process, text):
-    """Wait until a program says something on standard error."""
-    assert any(text in line for line in process.stderr), text
+    """Wait until a program says something on standard error, which it does before long."""
+    watchdog = threading.Timer(120, process.kill)
+    watchdog.start()
+    said = any(text in line for line in process.stderr)
+    watchdog.cancel()
+    assert said, text
 
 
 def marks(folder, kind):
