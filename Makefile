@@ -47,7 +47,7 @@ demo: $(VENV)/.runtime
 	@$(BIN)/python -m dcmaes.demo
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -q -n $(JOBS) -m "not soak" -rN -rfE
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not soak" -rN -rfE
 
 # A million asks and tells with flat memory, and whatever else takes too long for every day.
 soak: $(VENV)/.test

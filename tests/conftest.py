@@ -7,7 +7,15 @@ import signal
 
 import pytest
 import scipy.linalg  # noqa: F401  (loads its BLAS, as numpy has loaded its own)
+from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
+
+# The same examples in every run, however slow the machine; `--hypothesis-profile=search` looks for new ones.
+settings.register_profile(
+    "same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("search", settings.get_profile("same"), derandomize=False)
+settings.load_profile("same")
 
 # A process started in the background may have to ignore interrupts, and so would every program that the
 # tests start and interrupt. With a handler in place here, those begin with the default.

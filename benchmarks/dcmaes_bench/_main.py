@@ -21,7 +21,7 @@ from dcmaes_bench._rows import missing_package, suite, suites
 from dcmaes_bench._runner import plan, run_all
 from dcmaes_bench._tables import suite_section
 
-QUICK_BUDGET = 100
+QUICK_BUDGET = 40
 PAGE, README = CHECKOUT / "docs" / "benchmarks.md", CHECKOUT / "README.md"
 
 
@@ -83,6 +83,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.quick:
         _keep_apart(options)
     results: Path = options.results
+    broken: list[str] = []
     for name in options.suite or suites():
         if (package := missing_package(name)) is not None:
             print(f"{name}: skipped, needs the package {package!r} (make bench-setup)")
@@ -98,9 +99,12 @@ def _run(options: argparse.Namespace) -> int:
             time_limit=10.0 if options.quick else options.time_limit,
             logs=options.logs,
         )
-        made = run_all(jobs, results, workers=options.workers, again=options.again, report=_progress())
+        made = run_all(jobs, results, workers=options.workers, again=options.again, report=_progress(broken))
         print(f"{name}: {made} runs made, {len(jobs) - made} were there", flush=True)
     print(f"results: {results}")
+    if options.quick and broken:
+        print("\n".join(["runs that broke off:", *broken]), file=sys.stderr)
+        return 1
     return _report(options) if options.report else 0
 
 
@@ -129,7 +133,8 @@ def _chosen(text: str | None) -> tuple[list[str], str | None]:
     return names, None
 
 
-def _progress() -> Callable[[int, int, RunRecord], None]:
+def _progress(broken: list[str]) -> Callable[[int, int, RunRecord], None]:
+    """Return what shows each run as it ends, and adds to `broken` those that ended with an error."""
     start = time.perf_counter()
 
     def show(n: int, total: int, record: RunRecord) -> None:
@@ -137,11 +142,10 @@ def _progress() -> Callable[[int, int, RunRecord], None]:
         found = (
             f"solved at {record.solved_at}" if record.solved_at else f"best {record.best:.4g} ({record.stop})"
         )
-        print(
-            f"[{n}/{total}, {left / 60:.0f} min left] "
-            f"{record.problem} #{record.instance} {record.optimizer}: {found}",
-            flush=True,
-        )
+        run = f"{record.problem} #{record.instance} {record.optimizer}"
+        print(f"[{n}/{total}, {left / 60:.0f} min left] {run}: {found}", flush=True)
+        if record.stop.startswith("error"):
+            broken.append(f"{run}: {record.stop}")
 
     return show
 

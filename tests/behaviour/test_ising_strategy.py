@@ -1,5 +1,6 @@
 """What the `ising` strategy reaches, within how many evaluations, on fixed seeds."""
 
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -103,6 +104,7 @@ def test_precision_of_continuous_variables():
     assert max(reached) <= 1e-7
 
 
+@cache
 def planted_graph(seed, strategy):
     """The edges of a planted graph, and the interactions that a search for its minimum has found."""
     n, rng = 16, np.random.default_rng(seed)

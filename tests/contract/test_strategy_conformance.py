@@ -16,8 +16,22 @@ class TestAuto(StrategyConformance):
 
 
 class TestAutoWithMixing(StrategyConformance):
+    """On a space of each kind: in all of them run `auto` with another partner, and `mixing` by itself."""
+
     def make_strategy(self):
         return make_strategy("auto", {"partner": "mixing"})
+
+    def spaces(self):
+        names = (
+            "binary",
+            "huge_integers",
+            "ordinal",
+            "continuous",
+            "single_values",
+            "all_kinds",
+            "conditional",
+        )
+        return {name: space for name, space in super().spaces().items() if name in names}
 
 
 class TestCma(StrategyConformance):

@@ -63,7 +63,7 @@ def test_commands_of_the_readme_run(tmp_path):
     for command in commands:
         arguments = [sys.executable, "-m", "dcmaes", *shlex.split(command, comments=True)]
         done = subprocess.run(
-            arguments, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+            arguments, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False
         )
         assert done.returncode == 0, f"dcmaes {command}\n{done.stdout}\n{done.stderr}"
 

@@ -13,8 +13,6 @@ import dcmaes as dc
 
 FUZZ = settings(
     max_examples=40,
-    deadline=None,
-    derandomize=True,
     phases=[Phase.explicit, Phase.generate],  # an example is short enough; shrinking one takes minutes
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

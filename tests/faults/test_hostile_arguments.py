@@ -217,7 +217,7 @@ anything = st.recursive(
 
 
 @given(point=anything | st.fixed_dictionaries({"a": anything, "c": anything}))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_object_is_a_point_or_not(point):
     for space in (NAMED, ARRAYS, MIXED):
         if space.contains(point):

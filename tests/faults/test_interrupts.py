@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import _thread
+import io
 import signal
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -162,3 +167,28 @@ def test_interrupts_of_a_run_leave_a_store_that_goes_on_exactly(tmp_path, n):
     again = dc.minimize(objective, **arguments, constraints=lambda point: -1.0, store=path)
     assert again.history.points == whole.history.points
     assert again.message == whole.message
+
+
+@pytest.mark.parametrize("evaluation_timeout", [None, 600])
+def test_an_interrupt_that_does_not_end_the_wait_is_noticed_all_the_same(monkeypatch, evaluation_timeout):
+    """As when it comes just before the wait begins: the main thread has it, but sleeps on."""
+    is_noticed = threading.Event()
+
+    class Listening(io.StringIO):
+        def write(self, text):
+            if "interrupted: waiting for 1 evaluations" in text:
+                is_noticed.set()
+            return super().write(text)
+
+    def stubborn(point):
+        time.sleep(0.5)  # by then the main thread waits
+        _thread.interrupt_main()
+        assert is_noticed.wait(60)
+        return 1.0
+
+    monkeypatch.setattr(sys, "stderr", Listening())
+    with ThreadPoolExecutor(1) as pool:
+        result = dc.minimize(
+            stubborn, SPACE, budget=5, executor=pool, workers=1, evaluation_timeout=evaluation_timeout
+        )
+    assert (result.stop_reason, result.nfev, result.n_failures) == (dc.StopReason.INTERRUPTED, 1, 0)

@@ -97,8 +97,6 @@ def test_a_store_of_another_version_or_with_other_tables_is_left_alone(path, sto
 
 FUZZ = settings(
     max_examples=40,
-    deadline=None,
-    derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 

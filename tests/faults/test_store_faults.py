@@ -236,7 +236,7 @@ except dc.EvaluationError as error:
 
 def test_a_file_that_may_not_grow_ends_the_run_and_it_goes_on_when_it_may(path):
     done = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(path)], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", LIMITED, str(path)], capture_output=True, text=True, timeout=600
     )
     n_told, message = done.stdout.split(" ", 1)
     assert "the run broke off with StoreError: the store" in message

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dcmaes.distributions import Ising, MultivariateBernoulli
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(2, 5), st.integers(0, 2**32 - 1))
 def test_no_law_with_the_same_moments_has_more_entropy(dimension, seed):
     p = np.random.default_rng(seed).dirichlet(np.ones(2**dimension)).reshape((2,) * dimension)

@@ -11,21 +11,21 @@ from dcmaes.distributions import PoissonBinomial, TruncatedGeometric
 probabilities = st.integers(1, 40).flatmap(lambda n: arrays(np.float64, n, elements=st.floats(0, 1)))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(probabilities)
 def test_no_poisson_binomial_has_more_entropy_than_the_binomial_of_its_mean(p):
     binomial = PoissonBinomial(np.full(p.size, p.mean().clip(0, 1)))
     assert PoissonBinomial(p).entropy() <= binomial.entropy() + 1e-12
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(probabilities.filter(lambda p: p.std() > 0.05))
 def test_the_gap_is_strict_for_unequal_probabilities(p):
     binomial = PoissonBinomial(np.full(p.size, p.mean()))
     assert PoissonBinomial(p).entropy() < binomial.entropy()
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.integers(1, 60), st.integers(0, 10**6), st.floats(0.05, 5))
 def test_no_law_has_more_entropy_than_the_truncated_geometric_of_its_mean(n, seed, concentration):
     p = np.random.default_rng(seed).dirichlet(np.full(n + 1, concentration))

@@ -16,7 +16,7 @@ def log_tables(draw, largest_dimension=6, smallest=-690.0):
     return table - np.logaddexp.reduce(table, axis=None)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(log_tables())
 def test_probabilities_to_canonical_and_back(log_p):
     # exp(-690) is about 1e-300
@@ -26,7 +26,7 @@ def test_probabilities_to_canonical_and_back(log_p):
     np.testing.assert_allclose(again.log_probabilities, log_p, rtol=0, atol=1e-10)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(log_tables(smallest=-1e5))
 def test_canonical_to_log_probabilities_and_back_beyond_underflow(table):
     theta = table.copy()
@@ -53,7 +53,7 @@ def test_round_trip_in_twenty_variables():
     np.testing.assert_allclose(again.log_probabilities, law.log_probabilities, rtol=0, atol=1e-10)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(*[st.floats(-600.0, 600.0)] * 3)
 def test_bivariate_parameters(theta1, theta2, theta12):
     law = BivariateBernoulli.from_canonical(theta1, theta2, theta12)
@@ -63,7 +63,7 @@ def test_bivariate_parameters(theta1, theta2, theta12):
         np.testing.assert_allclose(again.canonical, law.canonical, atol=1e-10)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(1, 8), st.integers(0, 2**32 - 1), st.floats(0.01, 1.0))
 def test_ising_moments(dimension, seed, scale):
     rng = np.random.default_rng(seed)

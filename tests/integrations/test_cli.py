@@ -156,7 +156,7 @@ def test_an_infeasible_best(folder):
 
 def test_limits_of_the_command_line(folder):
     Path("tune.toml").write_text("command = 'sh -c \"sleep 0.1; echo 1\"'\nbudget = 4000\n" + SPACE)
-    result = run("minimize", "tune.toml", "--time-limit", "0.4s", "--quiet", "--json")
+    result = run("minimize", "tune.toml", "--time-limit", "1s", "--quiet", "--json")
     assert json.loads(result.stdout)["stop_reason"] == "time_limit"
 
 

@@ -31,7 +31,7 @@ def steps(text):
 
 def interrupt_when_at_work(process, store):
     """Send the Ctrl-C of a terminal when some evaluations are there and some are running."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while not (store.exists() and len(list(store.with_name("tune.db.outputs").glob("*"))) >= 32):
         assert process.poll() is None
         assert time.monotonic() < end
@@ -51,7 +51,7 @@ def run(command, folder, is_interrupted):
     )
     if is_interrupted:
         interrupt_when_at_work(process, folder / "tune.db")
-    out, _ = process.communicate(timeout=120)
+    out, _ = process.communicate(timeout=600)
     return out, process.returncode
 
 

@@ -234,7 +234,7 @@ def drawn(tree, rng):
 
 
 @given(trees(), st.integers(0, 2**32 - 1), st.integers(1, 40))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_trees_of_conditions_are_explained_by_spaces_that_contain_all_trials(tree, seed, n_trials):
     rng = np.random.default_rng(seed)
     rows = [drawn(tree, rng) for _ in range(n_trials)]
@@ -361,7 +361,7 @@ def test_processes_share_a_study_with_branches(tmp_path, seeds):
         subprocess.Popen([*command, seed, str(FOLDER)], stderr=subprocess.PIPE, text=True) for seed in seeds
     ]
     for worker in workers:
-        _, errors = worker.communicate(timeout=120)
+        _, errors = worker.communicate(timeout=600)
         assert worker.returncode == 0, errors
     study.optimize(prunable, n_trials=1)
     (view,) = study.sampler._studies.values()

@@ -31,4 +31,4 @@ class TestConformanceWithStartup(
 ):
     @pytest.fixture
     def sampler(self):
-        return lambda: DcmaesSampler(n_startup_trials=3, warn_independent_sampling=False)
+        return lambda: DcmaesSampler(seed=1, n_startup_trials=3, warn_independent_sampling=False)

@@ -102,7 +102,7 @@ def postgres():
         yield f"postgresql+psycopg://optuna@127.0.0.1:{port}/postgres"
     finally:
         server.send_signal(signal.SIGINT)
-        server.wait(timeout=30)
+        server.wait(timeout=300)
         shutil.rmtree(home, ignore_errors=True)
 
 
@@ -129,7 +129,7 @@ def _free_port():
 def _wait_for(port, server):
     import psycopg
 
-    for _ in range(300):
+    for _ in range(1200):
         if server.poll() is not None:
             pytest.fail(f"the PostgreSQL server ended with status {server.returncode}")
         try:
@@ -138,7 +138,7 @@ def _wait_for(port, server):
             time.sleep(0.1)
         else:
             return
-    pytest.fail("the PostgreSQL server did not answer within 30 s")
+    pytest.fail("the PostgreSQL server did not answer within two minutes")
 
 
 @pytest.fixture(params=["sqlite", "journal", "postgresql"])
@@ -153,7 +153,7 @@ def run_workers(url, seeds, n_trials, name="shared", directions=("minimize",)):
     command = [sys.executable, "-c", WORKER, url, name, str(n_trials)]
     workers = [subprocess.Popen([*command, seed], stderr=subprocess.PIPE, text=True) for seed in seeds]
     for worker in workers:
-        _, errors = worker.communicate(timeout=120)
+        _, errors = worker.communicate(timeout=600)
         assert worker.returncode == 0, errors
 
 

@@ -20,6 +20,13 @@ CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is missing: run `make browser`")
 
 EVIL = "<script>window.evil=1</script><img src=x onerror=window.evil=1>"
+# Whether a heading is at the top, below the bar if that stays there.
+LANDED = """name => {
+  const header = document.querySelector("header");
+  const bar = getComputedStyle(header).position === "sticky" ? header.offsetHeight : 0;
+  const below = document.getElementById(name).getBoundingClientRect().top - bar;
+  return 0 <= below && below <= 40;
+}"""
 SCROLL_DOWN = """async () => {
   for (let y = 0; y <= document.body.scrollHeight; y += 500) {
     scrollTo(0, y);
@@ -312,12 +319,7 @@ def test_jumps_land_on_their_heading(open_report, width):
     for name in ("convergence", "interactions", "evaluations"):
         page = open_report("mixed", width=width)
         page.locator("nav").get_by_role("link", name=re.compile(f"^{name}$", re.IGNORECASE)).click()
-        page.wait_for_timeout(300)
-        top = page.locator(f"#{name}").evaluate("element => element.getBoundingClientRect().top")
-        bar = page.locator("header").evaluate(
-            "e => getComputedStyle(e).position === 'sticky' ? e.offsetHeight : 0"
-        )
-        assert 0 <= top - bar <= 40
+        page.wait_for_function(LANDED, arg=name)
 
 
 def boxes(page, selector):

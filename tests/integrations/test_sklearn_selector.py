@@ -86,7 +86,7 @@ def test_limits_on_the_number_of_features(limit, most):
 
 def test_few_features_of_many():
     X, y = linear_data(n=80, d=150, seed=1)
-    selector = FeatureSelector(LinearRegression(), n_iter=200, max_features=4, cv=3, random_state=0).fit(X, y)
+    selector = FeatureSelector(LinearRegression(), n_iter=120, max_features=4, cv=3, random_state=0).fit(X, y)
     assert selector.supports_.sum(axis=1).max() <= 4
     assert len({0, 3, 5} & set(np.flatnonzero(selector.support_).tolist())) >= 2
 

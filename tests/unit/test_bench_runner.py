@@ -332,3 +332,16 @@ def test_committed_lines_are_plain_json(tmp_path):
     data = json.loads(path.read_text())
     assert data["trace"][0][0] == 1
     assert len(data["trace"][0]) == len(data["trace"][1])
+
+
+def test_a_quick_run_fails_if_an_optimizer_breaks_off(tmp_path, registered, capsys):
+    def failing(domain, evaluate, budget, seed):
+        evaluate(np.zeros(domain.dimension))
+        raise KeyError("inside")
+
+    registered("failing", failing)
+    chosen = ["--suite", "categorical", "--optimizers", "failing,random"]
+    assert main(["--quick", *chosen, "--workers", "1", "--results", str(tmp_path)]) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 3
+    assert said[1] == "categorical onemax 20x5 #0 failing: error: KeyError: 'inside'"

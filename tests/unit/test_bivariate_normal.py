@@ -80,7 +80,7 @@ def test_inversion_recovers_the_correlation():
     np.testing.assert_allclose(tetrachoric_correlation(first, second, both), rho, rtol=0, atol=1e-8)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(
     st.floats(1e-12, 1, exclude_max=True),
     st.floats(1e-12, 1, exclude_max=True),

@@ -202,10 +202,10 @@ def test_sites_of_one_state_are_left_out():
 
 
 def test_auto_gives_it_one_turn_and_solves_traps():
-    problem = problems.trap(100, 5, instance=1)
-    result = dc.minimize(problem, dc.Space.binary(100), budget=4000, seed=0, target=0.0)
+    problem = problems.trap(60, 5, instance=1)
+    result = dc.minimize(problem, dc.Space.binary(60), budget=2500, seed=0, target=0.0)
     assert result.fun == 0.0
-    without = dc.minimize(problem, dc.Space.binary(100), budget=4000, seed=0, target=0.0, strategy="mixing")
+    without = dc.minimize(problem, dc.Space.binary(60), budget=2500, seed=0, target=0.0, strategy="mixing")
     assert without.fun > 0.0
 
 
@@ -213,7 +213,7 @@ def test_a_run_saved_in_the_turn_of_blocks_goes_on_as_if_it_had_not_been(tmp_pat
     problem, path = problems.trap(40, 5, instance=2), tmp_path / "run.json"
     optimizer = dc.Optimizer(dc.Space.binary(40), budget=2000, seed=1)
     again, n_saved = None, 0
-    while optimizer.should_stop() is None and optimizer.n_evaluations < 900:
+    while optimizer.should_stop() is None and optimizer.n_evaluations < 600:
         (trial,) = optimizer.ask(1)
         if again is not None:
             (copy,) = again.ask(1)

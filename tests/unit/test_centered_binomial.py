@@ -13,7 +13,7 @@ from dcmaes.distributions import CenteredBinomial
 RNG = np.random.default_rng(0)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.integers(1, 300), st.floats(0, 1), st.floats(-50, 50), st.booleans())
 def test_mean_and_variance_are_exact(trials, fraction, center, symmetric):
     variance = fraction * trials / 4

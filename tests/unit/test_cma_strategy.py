@@ -17,11 +17,6 @@ MIXED = dc.Space(
 )
 
 
-class TestConformance(StrategyConformance):
-    def make_strategy(self):
-        return Cma()
-
-
 class TestDiagonalBipopConformance(StrategyConformance):
     def make_strategy(self):
         return Cma(covariance="diagonal", restarts="bipop", population_size=6)

@@ -13,14 +13,14 @@ from dcmaes.cli._template import Template, fill_arguments
 NASTY = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=30)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(value=NASTY)
 def test_a_value_is_one_argument(value):
     templates = [Template.parse(text) for text in ("prog", "--name", "{name}", "-x{name}y")]
     assert fill_arguments(templates, {"name": value}) == ["prog", "--name", value, f"-x{value}y"]
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(value=NASTY)
 def test_a_program_receives_the_value_itself(value):
     script = "import sys; sys.stdout.buffer.write(sys.argv[1].encode('utf-8', 'surrogateescape'))"

@@ -43,7 +43,7 @@ def test_every_point_is_evaluated_once_and_then_the_space_is_exhausted(strategy)
     assert result.message == "all 72 points of the space are known"
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(conditional_spaces(finite=True, most=4), st.integers(0, 100))
 def test_finite_spaces_end_after_their_size(space, seed):
     result = dc.minimize(anything, space, budget=10_000, seed=seed, strategy="random")

@@ -10,7 +10,7 @@ import pickle
 import numpy as np
 import pytest
 from conditional_spaces import all_coded, conditional_spaces, estimators, nested
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dcmaes as dc
@@ -119,7 +119,6 @@ class TestSize:
         # side=False: 5 + (1 + 2 * 4) = 14; side=True: 5 + (1 + 2 * (2 + 2 * 3)) = 22; free doubles it.
         assert nested().size == 2 * (14 + 22)
 
-    @settings(deadline=None)
     @given(conditional_spaces(finite=True))
     def test_all_points_are_counted_and_listed_once(self, space):
         coded = {tuple(x) for x in space.sites.canonical(all_coded(space)).tolist()}

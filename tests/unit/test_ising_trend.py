@@ -65,8 +65,8 @@ def rugged(x):
 
 
 def test_ruggedness_is_seen_through():
-    solved = [
-        dc.minimize(rugged, dc.Space.binary(50), budget=2000, seed=seed, target=0.0).fun == 0
-        for seed in range(5)
-    ]
-    assert sum(solved) >= 4
+    for seed in range(5):
+        result = dc.minimize(
+            rugged, dc.Space.binary(50), budget=2000, seed=seed, target=0.0, strategy="ising"
+        )
+        assert result.fun == 0.0

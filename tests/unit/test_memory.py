@@ -158,7 +158,7 @@ class Plain:
         return [one for one in told if one in best or one in told[-(most // 2) :]]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(
     st.booleans(),
     st.lists(

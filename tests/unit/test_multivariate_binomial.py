@@ -63,7 +63,7 @@ def feasible_moments(k, seed, strength):
     return trials, trials * p, covariance
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.integers(1, 2), st.integers(0, 10**6))
 def test_pairs_are_delivered_exactly(k, seed):
     trials, mean, covariance = feasible_moments(k, seed, strength=1.0)

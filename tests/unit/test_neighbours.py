@@ -135,7 +135,7 @@ def test_a_saved_state_goes_on_alike():
 
 def test_in_auto_it_begins_after_blocks_and_takes_half_of_the_evaluations_at_most():
     problem, space = problems.nk_landscape(14, 4), Space.binary(14)
-    run = dc.Optimizer(space, budget=700, seed=0)
+    run = dc.Optimizer(space, budget=500, seed=0)
     n_before = None
     while run.should_stop() is None:
         trials = run.ask()

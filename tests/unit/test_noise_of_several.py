@@ -113,7 +113,7 @@ def test_a_point_that_only_failed_has_no_means():
     assert np.isnan(result.fun).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(

@@ -9,7 +9,7 @@ import tomllib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dcmaes as dc
@@ -119,7 +119,6 @@ class TestDefinitions:
         assert dc.Binary(prior=[1e308, 1e308]).prior == (0.5, 0.5)
         assert dc.Ordinal([1, 2], prior=[3, 1]) == dc.Ordinal([1, 2], prior=[30, 10])
 
-    @settings(deadline=None)
     @given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=50))
     def test_normalising_twice_changes_nothing(self, weights):
         once = read_prior("Categorical", weights, len(weights))

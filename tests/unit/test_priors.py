@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -57,7 +57,6 @@ class TestPrior:
         )
         assert np.array_equal(plain.sites.uniform(u), equal.sites.uniform(u))
 
-    @settings(deadline=None)
     @given(
         st.lists(st.lists(st.integers(1, 1000), min_size=1, max_size=9), min_size=1, max_size=20), st.data()
     )

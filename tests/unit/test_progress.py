@@ -16,7 +16,7 @@ import pytest
 import dcmaes as dc
 from dcmaes.optimizer import _progress
 from dcmaes.optimizer._progress import Observer
-from dcmaes.progress import Standing, describe, describe_point, estimate_left, open_display
+from dcmaes.progress import Standing, _display, describe, describe_point, estimate_left, open_display
 
 SPACE = dc.Space({"n": dc.Integer(-9, 9), "act": dc.Categorical(["<script>", "[red]b"])})
 
@@ -128,7 +128,7 @@ class Terminal:
 
     def text(self):
         self.stream.close()
-        self._thread.join(5)
+        self._thread.join(120)
         os.close(self._leader)
         return b"".join(self._chunks).decode()
 
@@ -181,6 +181,7 @@ def test_choices_are_not_taken_for_markup(terminal):
 
 def test_a_short_run_shows_nothing_unasked(terminal, monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal.stream)
+    monkeypatch.setattr(_display, "_PATIENCE_SECONDS", 600.0)  # on a busy machine a second is short
     dc.minimize(objective, SPACE, budget=5, seed=0)
     monkeypatch.undo()
     assert terminal.text() == ""

@@ -127,12 +127,12 @@ def test_one_marginal_by_its_name():
 
 
 def test_caps_say_what_they_left_out():
-    result = dc.minimize(sum, dc.Space.integers(30, 0, 99), budget=400, seed=0)
+    result = dc.minimize(sum, dc.Space.integers(30, 0, 99), budget=150, seed=0)
     marginals = marginals_data(result, limit=4)
     assert (len(marginals.panels), marginals.n_left_out) == (4, 26)
     lines = coordinates_data(result, limit=5, lines=60)
     assert lines.position.shape == (60, 5)
-    assert (lines.n_left_out, lines.n_lines_left_out) == (25, 340)
+    assert (lines.n_left_out, lines.n_lines_left_out) == (25, 90)
     assert lines.value[-1] == result.fun
     many = dc.minimize(sum, dc.Space.binary(200), budget=50, seed=0)
     (panel,) = marginals_data(many).panels

@@ -1,6 +1,7 @@
 """Every plot of every kind of run is drawn, on axes of one's own if wanted."""
 
 import math
+from functools import cache
 
 import matplotlib as mpl
 import numpy as np
@@ -52,14 +53,19 @@ RUNS = {
     "all infeasible": lambda: dc.minimize(
         lambda x: dc.Outcome(1.0, 1.0 + x[0]), dc.Space.integers(3, 0, 9), budget=9, seed=0
     ),
-    "200 variables": lambda: dc.minimize(sum, dc.Space.integers(200, 0, 9), budget=300, seed=0),
+    "200 variables": lambda: dc.minimize(sum, dc.Space.integers(200, 0, 9), budget=100, seed=0),
     "200 bits": lambda: dc.minimize(sum, dc.Space.binary(200), budget=300, seed=0, strategy="cma"),
 }
 
 
-@pytest.fixture(scope="module", params=RUNS)
+@cache
+def run(name):
+    return RUNS[name]()
+
+
+@pytest.fixture(params=RUNS)
 def result(request):
-    return RUNS[request.param]()
+    return run(request.param)
 
 
 @pytest.fixture(autouse=True)
@@ -98,7 +104,7 @@ def test_one_marginal_on_given_axes():
 
 
 def test_what_is_left_out_is_said():
-    result = RUNS["200 variables"]()
+    result = run("200 variables")
     label = report.plot_importance(result).get_xlabel()
     assert "180 less important variables not shown" in label.replace("\n", " ")
     assert "176 less" in report.plot_marginals(result).get_supxlabel()

@@ -96,7 +96,7 @@ class TestCoordinate:
 
 
 class TestRounding:
-    @settings(deadline=None, max_examples=500)
+    @settings(max_examples=500)
     @given(st.data(), lattices, unit)
     def test_coordinate_of_a_state_gives_the_state(self, data, spec, uniform):
         sites = make(spec)
@@ -154,7 +154,6 @@ class TestRounding:
         sites = make(category(200), lattice(3))
         assert sites.from_coordinate(np.array([137.0, 0.5]), np.zeros(2)).tolist() == [137, 1]
 
-    @settings(deadline=None)
     @given(st.lists(st.floats(-50, 50), min_size=MIXED.dimension, max_size=MIXED.dimension), unit)
     def test_result_is_a_coded_point(self, u, uniform):
         u = np.where(MIXED.is_numeric, u, 3.0)
@@ -209,7 +208,7 @@ class TestFold:
         sites = make(lattice(1), interval(2.0, 2.0), lattice(1, "p"), log_lattice(5, 1), category(4))
         assert sites.fold(np.full(5, 3.0)).tolist() == [0, 0, 0, 0, 3]
 
-    @settings(deadline=None, max_examples=300)
+    @settings(max_examples=300)
     @given(
         st.one_of(lattices, st.just(interval(-2.0, 6.0)), st.just(interval(1.0, 9.0, "pl"))),
         st.floats(-1e6, 1e6),

@@ -109,7 +109,7 @@ def edges(space):
 
 
 class TestRoundTrip:
-    @settings(deadline=None, max_examples=200)
+    @settings(max_examples=200)
     @given(named_spaces, seeds)
     def test_named(self, space, seed):
         points = [*space.sample(np.random.default_rng(seed), 3), *space.decode_many(edges(space))]
@@ -127,7 +127,7 @@ class TestRoundTrip:
                 if isinstance(variable, (Integer, Float)):
                     assert variable.low <= value <= variable.high
 
-    @settings(deadline=None, max_examples=200)
+    @settings(max_examples=200)
     @given(positional_spaces, seeds)
     def test_positional(self, space, seed):
         points = [*space.sample(np.random.default_rng(seed), 3), *space.decode_many(edges(space))]

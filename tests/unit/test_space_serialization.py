@@ -32,7 +32,7 @@ def typed(value):
 
 
 class TestRoundTrip:
-    @settings(deadline=None, max_examples=300)
+    @settings(max_examples=300)
     @given(plain_values)
     def test_every_plain_choice_keeps_value_and_type(self, value):
         space = Space({"c": Categorical([value, "another choice"]), "o": Ordinal(["another value", value])})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import time
 
 import numpy as np
@@ -64,9 +65,9 @@ def test_time_limit():
         lambda x: time.sleep(0.01) or 1.0, SPACE, budget=5000, seed=0, time_limit=0.1, strategy="random"
     )
     assert result.stop_reason is dc.StopReason.TIME_LIMIT
-    assert result.message.startswith("time limit of 0.1 s reached after 0.1")
-    assert time.perf_counter() - begun < 5.0
-    assert 1 <= result.nfev <= 10
+    after = re.fullmatch(r"time limit of 0.1 s reached after (.*) s", result.message.split(";")[0])[1]
+    assert 0.1 <= float(after) <= time.perf_counter() - begun + 0.05  # rounded to three digits
+    assert result.nfev <= 10
 
 
 def test_time_limit_zero_evaluates_nothing():

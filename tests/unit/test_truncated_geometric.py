@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dcmaes.distributions import TruncatedGeometric
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.sampled_from([1, 2, 3, 10, 100, 10**4, 10**6]), st.floats(1e-300, 0.5), st.booleans())
 def test_from_mean_has_that_mean(n, fraction, upper):
     mean = n - n * fraction if upper else n * fraction
@@ -21,7 +21,7 @@ def test_from_mean_has_that_mean(n, fraction, upper):
     assert n - law.mean == pytest.approx(n - mean, rel=1e-12)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.integers(1, 2000), st.floats(-3, 3), st.integers(0, 14))
 def test_closed_forms_agree_with_sums(n, mantissa, exponent):
     law = TruncatedGeometric(n, math.exp(mantissa * 10.0**-exponent))

@@ -32,6 +32,8 @@ from dcmaes.run._trial import Reading, Trial, describe
 
 # How often to look which evaluations have begun, if they have a time limit, in seconds.
 _LOOK = 0.1
+# The longest wait in seconds: an interrupt that comes just before a wait begins is only seen after it.
+_LONGEST_WAIT = 1.0
 
 
 class ExecutorEvaluator(PoolEvaluator):
@@ -145,16 +147,16 @@ class ExecutorEvaluator(PoolEvaluator):
         self._begin_again(trial, describe(error), None)
         return []
 
-    def _patience(self) -> float | None:
+    def _patience(self) -> float:
         """Return how long to wait; what has begun is only seen by looking."""
         if self._timeout is None:
-            return None
+            return _LONGEST_WAIT
         now = time.monotonic()
         for future in self._running:
             if future not in self._begun and (future.running() or not self._says_running):
                 self._begun[future] = now
         left = min((begun + self._timeout - now for begun in self._begun.values()), default=_LOOK)
-        return max(0.0, left if len(self._begun) == len(self._running) else min(left, _LOOK))
+        return min(max(0.0, left), _LONGEST_WAIT if len(self._begun) == len(self._running) else _LOOK)
 
     def _give_up_late(self) -> list[tuple[Trial, Reading]]:
         """Give up evaluations that took too long; their workers are busy until they return."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from dcmaes.testing._spaces import conformance_spaces
 
 BUDGET = 500
 _SPACES = conformance_spaces()
+States = list[tuple[Any, Memory]]
 
 
 class StrategyConformance:
@@ -42,17 +44,25 @@ class StrategyConformance:
             "a conformance test must say how to make its strategy: override make_strategy"
         )
 
+    def spaces(self) -> Mapping[str, Space]:
+        """Return the spaces to test on, by name: `conformance_spaces()`. Override it for others."""
+        return _SPACES
+
     def supports(self, space: Space) -> bool:
         """Tell whether the strategy handles such a space; by default every one. Override it if not."""
         return True
 
-    @pytest.fixture(params=list(_SPACES))
-    def space(self, request: pytest.FixtureRequest) -> Space:
-        """Each of the spaces; those that the strategy does not support are skipped."""
-        space = _SPACES[request.param]
-        if not self.supports(space):
-            pytest.skip(f"{self.make_strategy().name} does not support the space {request.param}")
-        return space
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Run what takes a space on each that the strategy supports."""
+        if "space" in metafunc.fixturenames:
+            chosen = {name: space for name, space in self.spaces().items() if self.supports(space)}
+            metafunc.parametrize("space", list(chosen.values()), ids=list(chosen))
+
+    @pytest.fixture
+    def states(self, space: Space) -> States:
+        """States of the strategy, which are frozen, each with a memory that a test may add to."""
+        make_case: Callable[[], StrategyConformance] = type(self)
+        return [(state, memory.copy()) for state, memory in _reached(make_case, space)]
 
     @pytest.fixture
     def strategy(self) -> Strategy[Any]:
@@ -79,27 +89,27 @@ class StrategyConformance:
 
     def test_other_spaces_are_refused(self, strategy: Strategy[Any]) -> None:
         """A space that the strategy is not made for raises ValueError when it starts, not later."""
-        for space in _SPACES.values():
+        for space in self.spaces().values():
             if not self.supports(space):
                 with pytest.raises(ValueError, match=r"\S"):
                     _start(strategy, space)
 
     # Sampling.
 
-    def test_samples_lie_in_the_space(self, strategy: Strategy[Any], space: Space) -> None:
+    def test_samples_lie_in_the_space(self, strategy: Strategy[Any], space: Space, states: States) -> None:
         """Samples of any number have the right shape and type and decode to points, also after updates."""
         rng = np.random.default_rng(1)
-        for state, memory in _states(strategy, space):
+        for state, memory in states:
             assert strategy.batch_size(state) >= 1
-            for n in (1, 2, 7, 64):
+            for n in (1, 7, 64):
                 x = strategy.sample(state, n, rng, memory)
                 assert x.shape == (n, space.dimension)
                 assert x.dtype == np.float64
                 assert all(space.contains(point) for point in space.decode_many(x))
 
-    def test_same_generator_gives_same_samples(self, strategy: Strategy[Any], space: Space) -> None:
+    def test_same_generator_gives_same_samples(self, strategy: Strategy[Any], states: States) -> None:
         """Randomness comes from the generator alone, and the state is not used up by sampling."""
-        for state, memory in _states(strategy, space):
+        for state, memory in states:
             before = _plain(strategy.state_to_dict(state))
             draws = [strategy.sample(state, 5, np.random.default_rng(3), memory) for _ in range(2)]
             np.testing.assert_array_equal(draws[0], draws[1])
@@ -114,9 +124,9 @@ class StrategyConformance:
 
     # Updates.
 
-    def test_update_changes_no_argument(self, strategy: Strategy[Any], space: Space) -> None:
+    def test_update_changes_no_argument(self, strategy: Strategy[Any], space: Space, states: States) -> None:
         """An update returns a new state; the old one and what was told stay as they are."""
-        for state, memory in _states(strategy, space):
+        for state, memory in states:
             told = memory.tell(_random_told(space, strategy.batch_size(state), seed=4))
             copies = told.x.copy(), told.value.copy(), told.violation.copy()
             before = _plain(strategy.state_to_dict(state))
@@ -180,9 +190,9 @@ class StrategyConformance:
         state = strategy.init(space.sites, memory, BUDGET, np.random.default_rng(0))
         self._check_alive(strategy, space, state, memory)
 
-    def test_restart(self, strategy: Strategy[Any], space: Space) -> None:
+    def test_restart(self, strategy: Strategy[Any], space: Space, states: States) -> None:
         """A restart returns a state that can be continued, or None."""
-        for state, memory in _states(strategy, space):
+        for state, memory in states:
             fresh = strategy.restart(state, np.random.default_rng(2), memory)
             if fresh is not None:
                 assert strategy.convergence(fresh, memory) is None or space.size == 1
@@ -190,9 +200,9 @@ class StrategyConformance:
 
     # What can be shown and kept of a state.
 
-    def test_round_trip(self, strategy: Strategy[Any], space: Space) -> None:
+    def test_round_trip(self, strategy: Strategy[Any], space: Space, states: States) -> None:
         """A state rebuilt from plain data continues exactly like the original."""
-        for state, memory in _states(strategy, space):
+        for state, memory in states:
             data = _from_plain(json.loads(json.dumps(_plain(strategy.state_to_dict(state)))))
             again = strategy.state_from_dict(data, space.sites)
             assert _plain(strategy.state_to_dict(again)) == _plain(strategy.state_to_dict(state))
@@ -203,10 +213,10 @@ class StrategyConformance:
                 state, again = (strategy.update(s, told, memory) for s in (state, again))
             assert _plain(strategy.state_to_dict(again)) == _plain(strategy.state_to_dict(state))
 
-    def test_summary(self, strategy: Strategy[Any], space: Space) -> None:
+    def test_summary(self, strategy: Strategy[Any], space: Space, states: States) -> None:
         """Shapes and ranges of what is shown of the distribution."""
         sites, d = space.sites, space.dimension
-        for state, memory in _states(strategy, space):
+        for state, memory in states:
             summary = strategy.summary(state, memory)
             assert summary.mean.shape == summary.deviation.shape == (d,)
             np.testing.assert_array_equal(np.isfinite(summary.mean), sites.is_numeric)
@@ -222,9 +232,9 @@ class StrategyConformance:
             assert np.isfinite(summary.step_size)
             assert summary.step_size >= 0.0
 
-    def test_interactions(self, strategy: Strategy[Any], space: Space) -> None:
+    def test_interactions(self, strategy: Strategy[Any], space: Space, states: States) -> None:
         """Strengths of pairs are finite, symmetric, not negative, and zero on the diagonal."""
-        for state, memory in _states(strategy, space):
+        for state, memory in states:
             strength = strategy.interactions(state, memory)
             _check_square(strength, space.dimension, diagonal=0.0)
             assert (strength >= 0.0).all()
@@ -250,7 +260,7 @@ class StrategyConformance:
         assert len(optimizer.history) == optimizer.n_evaluations
 
     def _run(self, space: Space) -> list[Any]:
-        optimizer = Optimizer(space, budget=80, seed=2, strategy=self.make_strategy())
+        optimizer = Optimizer(space, budget=60, seed=2, strategy=self.make_strategy())
         while optimizer.should_stop() is None:
             trials = optimizer.ask()
             optimizer.tell(trials, _values(space.encode_many([trial.point for trial in trials]), space.sites))
@@ -277,20 +287,22 @@ def _start(strategy: Strategy[Any], space: Space) -> tuple[Any, Memory]:
     return strategy.init(space.sites, memory, BUDGET, np.random.default_rng(0)), memory
 
 
-def _states(strategy: Strategy[Any], space: Space) -> Iterator[tuple[Any, Memory]]:
-    """Yield a first state, one in the middle of a generation, and one after several generations.
+@cache
+def _reached(make_case: Callable[[], StrategyConformance], space: Space) -> States:
+    """Return a first state, one in the middle of a generation, and one after several generations.
 
-    Each comes with a memory of its own.
+    Each comes with a memory of its own. They are made once for all tests.
     """
+    strategy = make_case().make_strategy()
     state, memory = _start(strategy, space)
-    yield state, memory.copy()
+    reached = [(state, memory.copy())]
     rng = np.random.default_rng(7)
     for n_updates in range(13):
         state = _updated(strategy, state, strategy.batch_size(state), rng, memory)
         if n_updates == 0:
             state = _updated(strategy, state, 1, rng, memory)
-            yield state, memory.copy()
-    yield state, memory
+            reached.append((state, memory.copy()))
+    return [*reached, (state, memory)]
 
 
 def _updated(strategy: Strategy[Any], state: Any, n: int, rng: np.random.Generator, memory: Memory) -> Any:
