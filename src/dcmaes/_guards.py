@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from types import FrameType
 from typing import Any
 
 
@@ -103,11 +104,32 @@ class Interrupts:
 
 @contextmanager
 def interrupted_afterwards() -> Iterator[None]:
-    """Hold back Ctrl-C until the body is done; a second one is not held back."""
-    with Interrupts() as interrupts:
-        try:
-            yield
-        finally:
-            interrupts.__exit__()
-            if interrupts.is_waiting:
-                raise KeyboardInterrupt
+    """Hold back Ctrl-C until the body is done, then hand it to whoever handles it; a second one at once.
+
+    >>> try:
+    ...     with interrupted_afterwards():
+    ...         signal.raise_signal(signal.SIGINT)
+    ...         print("done")
+    ... except KeyboardInterrupt:
+    ...     print("interrupted")
+    done
+    interrupted
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    held: list[tuple[int, FrameType | None]] = []
+
+    def hold(signum: int, frame: FrameType | None) -> None:
+        held.append((signum, frame))
+        if len(held) > 1:
+            handler(signum, frame)
+
+    signal.signal(signal.SIGINT, hold)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if len(held) == 1:
+            handler(*held[0])

@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -13,7 +14,15 @@ import pytest
 
 import dcmaes as dc
 from dcmaes.cli._command import Command, CommandError, CommandObjective, output_folder
-from dcmaes.cli._program import InterruptedProcessError, JsonKey, LastMatch, LastNumber, NoValueError, Printed
+from dcmaes.cli._program import (
+    InterruptedProcessError,
+    JsonKey,
+    LastMatch,
+    LastNumber,
+    NoValueError,
+    Printed,
+    ProcessGroups,
+)
 from dcmaes.cli._template import Template
 from dcmaes.optimizer import Outcome, Trial
 
@@ -276,6 +285,22 @@ def test_closing_ends_all_programs(tmp_path):
     assert not any(is_alive(int(path.read_text())) for path in paths)
     with pytest.raises(InterruptedProcessError):
         running(Trial(9, POINT))
+
+
+def test_an_interrupt_while_a_program_starts_leaves_none_running(tmp_path, monkeypatch):
+    started = []
+
+    class Interrupted(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            started.append(self.pid)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ProcessGroups().run(["sleep", "600"], tmp_path, {"PATH": "/usr/bin:/bin"}, None, 1000)
+    assert len(started) == 1
+    assert not is_alive(started[0])
 
 
 def test_programs_do_not_get_the_interrupt_of_the_terminal(tmp_path):

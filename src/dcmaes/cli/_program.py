@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from dcmaes._guards import interrupted_afterwards
 from dcmaes.cli._template import Template
 
 # How long a program may take to end after it was asked to, and how long the output of its children is read.
@@ -119,6 +120,32 @@ class ProcessGroups:
         InterruptedProcessError
             If the groups were closed.
         """
+        stdout, stderr = CappedOutput(output_limit), CappedOutput(output_limit)
+        process = None
+        try:
+            # An interrupt in the middle of a start would leave a program that nobody knows of.
+            with interrupted_afterwards():
+                process = self._started(arguments, folder, environment)
+            deadline = None if timeout is None else time.monotonic() + timeout
+            is_late = _read(process, {process.stdout: stdout, process.stderr: stderr}, deadline)
+        finally:
+            # The leader has ended, or is late, or this thread is being interrupted: what is left of it goes.
+            if process is not None:
+                self._end(process)
+        if self.is_closed:
+            raise InterruptedProcessError("the run is over")
+        return Finished(process.returncode, stdout.text(), stderr.text(), is_late)
+
+    def close(self) -> None:
+        """End all programs, and let no other start."""
+        with self._lock:
+            self.is_closed = True
+            for process in self._running:
+                _signal_group(process, signal.SIGKILL)
+
+    def _started(
+        self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str]
+    ) -> subprocess.Popen[bytes]:
         with self._lock:
             if self.is_closed:
                 raise InterruptedProcessError("the run is over")
@@ -132,34 +159,16 @@ class ProcessGroups:
                 start_new_session=True,
             )
             self._running.add(process)
-        try:
-            return self._attend(process, timeout, output_limit)
-        finally:
-            with self._lock:
-                self._running.discard(process)
+        return process
 
-    def close(self) -> None:
-        """End all programs, and let no other start."""
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        _signal_group(process, signal.SIGKILL)
+        process.wait()
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
         with self._lock:
-            self.is_closed = True
-            for process in self._running:
-                _signal_group(process, signal.SIGKILL)
-
-    def _attend(self, process: subprocess.Popen[bytes], timeout: float | None, output_limit: int) -> Finished:
-        stdout, stderr = CappedOutput(output_limit), CappedOutput(output_limit)
-        deadline = None if timeout is None else time.monotonic() + timeout
-        try:
-            is_late = _read(process, {process.stdout: stdout, process.stderr: stderr}, deadline)
-        finally:
-            # The leader has ended, or is late, or this thread is being interrupted: what is left of it goes.
-            _signal_group(process, signal.SIGKILL)
-            process.wait()
-            for stream in (process.stdout, process.stderr):
-                if stream is not None:
-                    stream.close()
-        if self.is_closed:
-            raise InterruptedProcessError("the run is over")
-        return Finished(process.returncode, stdout.text(), stderr.text(), is_late)
+            self._running.discard(process)
 
 
 def _read(
