@@ -66,11 +66,11 @@ def ranks(scores: Table) -> list[str]:
 
 def _rank_table(scores: Table, names: Sequence[str]) -> str:
     columns = [mean_ranks_at(some, when, names) for some in (scores, _held_out(scores)) for when in BUDGETS]
-    lines = [
-        [name, *(number(column.get(name, math.nan), "{:.1f}") for column in columns)]
-        for name in sorted(names, key=lambda name: columns[0].get(name, math.inf))
-    ]
-    head = ["optimizer", *map(str, BUDGETS), *(f"held out, {when}" for when in BUDGETS)]
+    lines = []
+    for name in sorted(names, key=lambda name: columns[0].get(name, math.inf)):
+        cells = [number(column.get(name, math.nan), "{:.1f}") for column in columns]
+        lines.append([name, *cells, str(sum(name in row for row in scores.values()))])
+    head = ["optimizer", *map(str, BUDGETS), *(f"held out, {when}" for when in BUDGETS), "rows"]
     return markdown(head, lines)
 
 

@@ -399,12 +399,12 @@ def test_the_suite_of_small_budgets_has_a_table_of_ranks_with_the_held_out_rows(
     scores = measures.table(records)
     text = suite_section("small", scores)
     assert "1 of the 2 rows are held out: no decision" in text
-    assert "| dcmaes auto | 1.0 | 1.0 | 1.5 | 1.0 | 1.0 | 1.5 |" in text
+    assert "| dcmaes auto | 1.0 | 1.0 | 1.5 | 1.0 | 1.0 | 1.5 | 2 |" in text
     assert "on the seeds that all of them ran" not in text
     assert "held out" not in suite_section("cma", scores)
     slow = measures.table([*records, run("slow", "staffing", trace=[(1, 8.0), (40, 2.0)], budget=200)])
     text = suite_section("small", slow).split("on the seeds that all of them ran:")[1]
-    assert "| slow | 2.0 | 2.0 | 3.0 | - | - | - |" in text
+    assert "| slow | 2.0 | 2.0 | 3.0 | - | - | - | 1 |" in text
 
 
 def test_wins_are_counted_by_instance_and_rows_lost_are_named():
