@@ -64,3 +64,15 @@ def test_smac_is_told_types_scales_and_conditions():
     settings.add(bayesian._smac_condition(ConfigSpace, settings, 4, {2: [0.0, 1.0], 5: [2.0]}))
     points = [dict(one) for one in settings.sample_configuration(100)]
     assert [("x4" in one) for one in points] == [one["x2"] != 2 and one["x5"] == 2 for one in points]
+
+
+def test_neighbours_differ_in_at_most_one_variable():
+    rng = np.random.default_rng(1)
+    point = DOMAIN.sample(rng)
+    near = bayesian._one_change(DOMAIN, point, 200, rng)
+    differs = near != point
+    assert all(DOMAIN.contains(one) for one in near)
+    assert set(differs.sum(axis=1)) == {0, 1}  # a discrete variable may be drawn as it was
+    assert differs.any(axis=0).tolist() == [True] * 6 + [False]  # the last one has a single state
+    assert bayesian._is_among(point, [near[0], point])
+    assert not bayesian._is_among(point, list(near[differs.any(axis=1)]))

@@ -130,8 +130,11 @@ def _hebo_variable(domain: Domain, i: int) -> dict[str, Any]:
 
 @optimizer("BoTorch mixed", package="botorch")
 def botorch_mixed(domain: Domain, evaluate: Evaluate, budget: int, seed: int) -> None:
-    """BoTorch's Gaussian process for mixed variables, log expected improvement, alternating search."""
-    torch = import_module("torch")
+    """BoTorch's Gaussian process for mixed variables, log expected improvement, alternating search.
+
+    A point that was evaluated before is replaced by the best new one of 256 that differ in one variable.
+    """
+    torch, rng = import_module("torch"), np.random.default_rng(seed)
     with _quiet(seed):
         sobol = torch.quasirandom.SobolEngine(domain.dimension, scramble=True, seed=seed)
         start = sobol.draw(max(5, min(2 * domain.dimension, 20)), dtype=torch.float64).numpy()
@@ -139,24 +142,46 @@ def botorch_mixed(domain: Domain, evaluate: Evaluate, budget: int, seed: int) ->
         values = [evaluate(point) for point in points]
         while True:
             x = torch.tensor(np.stack([_unit(domain, point) for point in points]), dtype=torch.float64)
-            found = _botorch_proposal(domain, x, torch.tensor(values, dtype=torch.float64).unsqueeze(-1))
-            points.append(_from_unit(domain, found))
+            y = torch.tensor(values, dtype=torch.float64).unsqueeze(-1)
+            improvement = _botorch_acquisition(domain, x, y)
+            found = _from_unit(domain, _botorch_search(domain, improvement))
+            if _is_among(found, points):
+                others = [x for x in _one_change(domain, found, 256, rng) if not _is_among(x, points)]
+                others = others or [domain.sample(rng)]
+                coded = torch.tensor(np.stack([_unit(domain, other) for other in others])).unsqueeze(1)
+                found = others[int(improvement(coded).argmax())]
+            points.append(found)
             values.append(evaluate(points[-1]))
 
 
-def _botorch_proposal(domain: Domain, x: Any, y: Any) -> FloatArray:
-    """Fit the model to all points and return the best of the acquisition, as coded by `_unit`."""
-    torch, models = import_module("torch"), import_module("botorch.models")
-    states = {i: _unit_states(domain, i) for i in np.flatnonzero(domain.is_discrete).tolist()}
-    categories = {i: values for i, values in states.items() if domain.kind[i] == CATEGORY}
-    if categories:
-        model = models.MixedSingleTaskGP(x, -y, cat_dims=list(categories))
-    else:
-        model = models.SingleTaskGP(x, -y)
+def _is_among(point: FloatArray, points: Sequence[FloatArray]) -> bool:
+    return any(np.array_equal(point, other) for other in points)
+
+
+def _one_change(domain: Domain, point: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+    """Return n copies of a point, shape (n, d), in each of which one variable is drawn again."""
+    rows, columns = np.arange(n), rng.integers(domain.dimension, size=n)
+    near = np.tile(point, (n, 1))
+    near[rows, columns] = np.stack([domain.sample(rng) for _ in rows])[rows, columns]
+    return near
+
+
+def _botorch_acquisition(domain: Domain, x: Any, y: Any) -> Any:
+    """Fit the model to all points, as coded by `_unit`, and return its expected improvement."""
+    models, categories = import_module("botorch.models"), np.flatnonzero(domain.kind == CATEGORY).tolist()
+    mixed, plain = models.MixedSingleTaskGP, models.SingleTaskGP
+    model = mixed(x, -y, cat_dims=categories) if categories else plain(x, -y)
     likelihood = import_module("gpytorch.mlls").ExactMarginalLogLikelihood(model.likelihood, model)
     limits = {"options": {"maxiter": FIT_STEPS}}
     import_module("botorch.fit").fit_gpytorch_mll(likelihood, optimizer_kwargs=limits)
-    improvement = import_module("botorch.acquisition").LogExpectedImprovement(model, best_f=(-y).max())
+    return import_module("botorch.acquisition").LogExpectedImprovement(model, best_f=(-y).max())
+
+
+def _botorch_search(domain: Domain, improvement: Any) -> FloatArray:
+    """Return the best point of an acquisition function, as coded by `_unit`."""
+    torch = import_module("torch")
+    states = {i: _unit_states(domain, i) for i in np.flatnonzero(domain.is_discrete).tolist()}
+    categories = {i: values for i, values in states.items() if domain.kind[i] == CATEGORY}
     top = [states[i][-1] if i in states else 1.0 for i in range(domain.dimension)]
     search = import_module("botorch.optim.optimize_mixed").optimize_acqf_mixed_alternating
     candidate, _ = search(
