@@ -70,6 +70,7 @@ relatives of CMA-ES, it is **dcmaes cma**. Slow optimizers have run fewer rows o
   optimizer ran: with fewer rows, look at VBP instead.
 - **VBP**: area relative to the *virtual best peer*, the best peer of each row, chosen afterwards (so no
   peer is above 1). Two optimizers are compared on the instances that both ran; areas are summed over rows.
+  Where peers ran one seed only, the best of them is partly the luckiest, which makes it harder to beat.
 - **rank**: mean rank by area among those that ran a row.
 - **solved**: share of runs that hit the optimum (where the optimum is not known: none can).
 - **distinct**: share of evaluations that were spent on points not evaluated before in the same run.
