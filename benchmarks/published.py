@@ -18,7 +18,7 @@ import numpy as np
 from dcmaes_bench._results import CHECKOUT, RESULTS, RunRecord, read
 from dcmaes_bench._runner import plan, run_all
 from dcmaes_bench._suite_published import NAME, Entry, Group, groups
-from dcmaes_bench._tables import markdown
+from dcmaes_bench._text import markdown
 
 OWN = "dcmaes auto"
 PAGE = CHECKOUT / "docs" / "published.md"

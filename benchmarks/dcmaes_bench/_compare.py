@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from dcmaes_bench._measures import FULL, Score, Table
+from dcmaes_bench._measures import EARLY, FULL, HALF, Score, Table
 
 OWN = "dcmaes"  # the names of the library's own entries begin with this
 DEFAULT = "dcmaes auto"  # what a user gets who chooses nothing: the entry that counts
@@ -121,19 +122,61 @@ def mean_ranks(scores: Table) -> dict[str, float]:
     return {name: float(np.mean(values)) for name, values in ranks.items()}
 
 
-def mean_ranks_at(scores: Table, when: int) -> dict[str, float]:
+def mean_ranks_at(scores: Table, when: int, names: Sequence[str]) -> dict[str, float]:
     """Mean over rows of the rank by the median gap after so many evaluations; ties share their mean rank.
 
-    Rows whose budget is smaller are left out, and optimizers that ran none of the others.
+    A row is ranked among those of `names` that ran it, on the instances that all of these ran; rows without
+    any, or with a smaller budget, are left out.
     """
-    ranks: dict[str, list[float]] = {name: [] for name in entries(scores)}
+    ranks: dict[str, list[float]] = defaultdict(list)
     for row in scores.values():
-        gaps = {name: entry.gap_at[when] for name, entry in row.items() if when in entry.gap_at}
+        found = {name: row[name].gaps[when] for name in names if name in row and when in row[name].gaps}
+        shared = set.intersection(*map(set, found.values())) if found else set()
+        if not shared:
+            continue
+        gaps = {name: float(np.median([some[i] for i in shared])) for name, some in found.items()}
         for name, mine in gaps.items():
             better = sum(other < mine for other in gaps.values())
             equal = sum(other == mine for other in gaps.values())
             ranks[name].append(better + (equal + 1) / 2)
-    return {name: float(np.mean(values)) for name, values in ranks.items() if values}
+    return {name: float(np.mean(values)) for name, values in ranks.items()}
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """On how many instances of a row an optimizer has the better value, the worse, and the same."""
+
+    won: int
+    lost: int
+    drawn: int
+
+
+def outcomes(scores: Table, name: str, peer: str, when: int) -> dict[str, Outcomes]:
+    """Compare the best values of two optimizers after so many evaluations, by row.
+
+    Counted are the instances that both ran for as long, or to the optimum; rows without any are left out.
+    """
+    found = {}
+    for problem, row in scores.items():
+        if name not in row or peer not in row:
+            continue
+        mine, theirs = (_gaps_at(row[one], when) for one in (name, peer))
+        pairs = [(mine[i], theirs[i]) for i in mine.keys() & theirs.keys()]
+        if pairs:
+            won, lost = sum(a < b for a, b in pairs), sum(a > b for a, b in pairs)
+            found[problem] = Outcomes(won, lost, len(pairs) - won - lost)
+    return found
+
+
+def _gaps_at(entry: Score, when: int) -> dict[int, float]:
+    gaps = entry.gaps.get(when, {})
+    return {i: gap for i, gap in gaps.items() if i not in entry.cut or entry.cut[i][0] >= when}
+
+
+def ends(scores: Table) -> tuple[str, str]:
+    """The two ends at which this table has areas, the early one first."""
+    has_early = any(EARLY in entry.areas for row in scores.values() for entry in row.values())
+    return (EARLY if has_early else HALF), FULL
 
 
 def chosen_entry(scores: Table) -> str | None:

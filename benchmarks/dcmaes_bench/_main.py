@@ -129,7 +129,7 @@ def _chosen(text: str | None) -> tuple[list[str], str | None]:
             return [], f"unknown optimizer {name!r}; there are: {', '.join(table)}"
         if not table[name].is_installed:
             package = table[name].package
-            return [], f"{name!r} needs the package {package!r} (make bench-setup, or the extra bench-bo)"
+            return [], f"{name!r} needs the package {package!r} (see benchmarks/README.md)"
     return names, None
 
 

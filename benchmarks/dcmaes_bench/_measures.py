@@ -15,8 +15,9 @@ from dcmaes_bench._results import RunRecord
 
 N_TARGETS = 51
 CHECKPOINTS = (50, 100, 200, 1_000, 10_000)
-# Where the area is taken: at 50 evaluations per variable, and at the budget of the row.
-EARLY, FULL = "50 d", "budget"
+# Where the area is taken: at 50 evaluations per variable or, where the budget is small, at half of it; and at
+# the budget of the row.
+EARLY, HALF, FULL = "50 d", "half", "budget"
 EARLY_PER_VARIABLE = 50
 Trace = Sequence[tuple[int, float]]
 
@@ -34,11 +35,12 @@ class Score:
     """One optimizer on one row: means and medians over instances.
 
     `areas` holds the area under the curve of hit targets (0 to 1) up to `FULL` and up to `EARLY`, each by
-    instance; `EARLY` is missing where the budget is below twice that. `median` is the median number of
+    instance; where the budget is below twice `EARLY`, it has `HALF` instead. `median` is the median number of
     evaluations to the optimum (infinite if half of the runs fail), `ert` the expected running time, `success`
-    the share of runs that hit it, `distinct` the share of evaluations spent on new points, `timed_out` and
-    `failed` the shares of runs that the cap on wall time or an error ended, `gap_at` the median gap after so
-    many evaluations, `per_variable` the budget over the number of variables.
+    the share of runs that hit it, `distinct` the share of evaluations spent on new points, `failed` the share
+    of runs that an error ended, `gaps` by instance the gap after so many evaluations (0 within the tolerance
+    of a known optimum), `cut` by instance the evaluations and own seconds after which a cap on wall time
+    ended a run, `budget` that of the row and `per_variable` the same over the number of variables.
     """
 
     areas: Mapping[str, Mapping[int, float]]
@@ -47,15 +49,26 @@ class Score:
     success: float
     own_time: float
     distinct: float
-    timed_out: float
     failed: float
-    gap_at: Mapping[int, float]
+    gaps: Mapping[int, Mapping[int, float]]
+    cut: Mapping[int, tuple[int, float]]
+    budget: int
     per_variable: float
 
     @property
     def n_runs(self) -> int:
         """Number of instances that were run."""
         return len(self.areas[FULL])
+
+    @property
+    def timed_out(self) -> float:
+        """Share of runs that the cap on wall time ended."""
+        return len(self.cut) / self.n_runs
+
+    @property
+    def gap_at(self) -> dict[int, float]:
+        """Median gap after so many evaluations."""
+        return {when: float(np.median(list(gaps.values()))) for when, gaps in self.gaps.items()}
 
     def area(self, when: str = FULL) -> float:
         """Mean area over instances, not a number where there is none."""
@@ -160,13 +173,6 @@ def median_evaluations(records: Sequence[RunRecord]) -> float:
 
 def score(records: Sequence[RunRecord], scale_of: Mapping[tuple[str, int], Scale]) -> Score:
     """Sum up one optimizer's runs on one row."""
-    gap_at = {
-        when: float(
-            np.median([value_at(r.trace, when) - scale_of[r.problem, r.instance].reference for r in records])
-        )
-        for when in CHECKPOINTS
-        if when <= records[0].budget
-    }
     return Score(
         areas=_areas(records, scale_of),
         median=median_evaluations(records),
@@ -174,19 +180,31 @@ def score(records: Sequence[RunRecord], scale_of: Mapping[tuple[str, int], Scale
         success=float(np.mean([r.solved_at is not None for r in records])),
         own_time=float(np.median([r.own_time for r in records])),
         distinct=float(np.mean([r.n_distinct / max(r.n_evaluations, 1) for r in records])),
-        timed_out=float(np.mean([r.stop == "time" for r in records])),
         failed=float(np.mean([r.stop.startswith("error") for r in records])),
-        gap_at=gap_at,
+        gaps={
+            when: {r.instance: _gap(r, scale_of[r.problem, r.instance], when) for r in records}
+            for when in CHECKPOINTS
+            if when <= records[0].budget
+        },
+        cut={
+            r.instance: (r.n_evaluations, r.n_evaluations * r.own_time) for r in records if r.stop == "time"
+        },
+        budget=records[0].budget,
         per_variable=records[0].budget / records[0].dimension,
     )
+
+
+def _gap(record: RunRecord, scale: Scale, when: int) -> float:
+    gap = value_at(record.trace, when) - scale.reference
+    return 0.0 if record.optimum is not None and gap <= record.tolerance else gap
 
 
 def _areas(
     records: Sequence[RunRecord], scale_of: Mapping[tuple[str, int], Scale]
 ) -> dict[str, dict[int, float]]:
     """Areas by instance; the targets are the same at both ends, only the axis is shorter."""
-    early = EARLY_PER_VARIABLE * records[0].dimension
-    ends = {FULL: records[0].budget} | ({EARLY: early} if 2 * early <= records[0].budget else {})
+    budget, early = records[0].budget, EARLY_PER_VARIABLE * records[0].dimension
+    ends = {FULL: budget} | ({EARLY: early} if 2 * early <= budget else {HALF: budget // 2})
     return {
         when: {r.instance: area(r.trace, scale_of[r.problem, r.instance], end) for r in records}
         for when, end in ends.items()

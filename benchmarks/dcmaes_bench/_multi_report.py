@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dcmaes_bench._multi_peers import multi_optimizers
 from dcmaes_bench._multi_runs import PER_VARIABLE, SHOWN, MultiRun, mean
-from dcmaes_bench._tables import markdown, number, span
+from dcmaes_bench._text import markdown, number, span
 
 OWN = "dcmaes"
 Measure = Callable[[MultiRun], float | None]

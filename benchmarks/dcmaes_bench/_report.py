@@ -11,6 +11,7 @@ from dcmaes_bench import _results
 from dcmaes_bench._compare import (
     against,
     chosen_entry,
+    ends,
     entries,
     is_own,
     mean_area,
@@ -18,12 +19,13 @@ from dcmaes_bench._compare import (
     virtual_best_ratio,
 )
 from dcmaes_bench._evaluations import Saving, best_saving, sentence
-from dcmaes_bench._measures import CHECKPOINTS, EARLY, FULL, Score, Table, comparable, scales, table
+from dcmaes_bench._measures import CHECKPOINTS, EARLY, FULL, HALF, Score, Table, comparable, scales, table
 from dcmaes_bench._multi_report import multi_section
 from dcmaes_bench._multi_runs import read_runs
 from dcmaes_bench._references import update_references
 from dcmaes_bench._results import RunRecord
-from dcmaes_bench._tables import ends, markdown, number, span, suite_section
+from dcmaes_bench._tables import suite_section
+from dcmaes_bench._text import markdown, number, span
 
 SAVINGS = "bench-evaluations.svg"
 # What the suites are about, for those who do not know them.
@@ -62,18 +64,19 @@ relatives of CMA-ES, it is **dcmaes cma**. Slow optimizers have run fewer rows o
   reached when the first of them ended, so that true differences are larger still. *The best of the others* is
   the one with the largest area among those that ran at least half of the rows.
 - **area**: share of 51 targets hit, averaged over the log of evaluations from 1 to the budget (1 is best);
-  *50 d*: from 1 to 50 evaluations per variable, with the same targets, where the budget is at least twice
-  that. The targets of an instance lie evenly on a log axis between the gap of a first point and the optimum
-  (where that is unknown, the best value known). Means over the rows that the optimizer ran: with fewer
-  rows, look at VBP instead.
+  *50 d*: from 1 to 50 evaluations per variable, with the same targets; where the budget is less than twice
+  that, from 1 to half of the budget. The targets of an instance lie evenly on a log axis between the gap of a
+  first point and the optimum (where that is unknown, the best value known). Means over the rows that the
+  optimizer ran: with fewer rows, look at VBP instead.
 - **VBP**: area relative to the *virtual best peer*, the best peer of each row, chosen afterwards (so no
   peer is above 1). Two optimizers are compared on the instances that both ran; areas are summed over rows.
+  Where peers ran one seed only, the best of them is partly the luckiest, which makes it harder to beat.
 - **rank**: mean rank by area among those that ran a row.
 - **solved**: share of runs that hit the optimum (where the optimum is not known: none can).
 - **distinct**: share of evaluations that were spent on points not evaluated before in the same run.
 - **own time**: per evaluation outside the objective, median over rows, on the machine of the runs.
 - **timed out**: share of runs that a cap on their wall time ended; they count with what they had found
-  until then.
+  until then. Below the table stand the evaluations and minutes after which.
 """
 
 VERSIONS = """The suites `small` and `hpo` were run before the Gaussian process of the default strategy
@@ -82,8 +85,8 @@ pyramid walked across plateaus; all others, and the rows of `cma`, before its se
 what they gain (`benchmarks/results/before_and_after.txt` compares these two on one seed of each row)."""
 
 README_NOTE = """The table has areas under the curve of targets reached, and VBP: the area relative to the
-best of the others on each row, chosen afterwards. Where there are two figures, the first is after 50
-evaluations per variable, the second at the budget."""
+best of the others on each row, chosen afterwards. The first of two figures is after 50 evaluations per
+variable, or at half of the budget where that is less than 100 per variable; the second at the budget."""
 
 
 def headline(savings: Mapping[str, Saving], images: str) -> str:
@@ -148,18 +151,8 @@ def write_csv(path: Path, scores: Table) -> Path:
     VBP is here the area relative to that of the best peer of the row.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    head = [
-        "problem",
-        "optimizer",
-        "runs",
-        "area 50 d",
-        "area",
-        "VBP 50 d",
-        "VBP",
-        "median",
-        "ert",
-        "success",
-    ]
+    head = ["problem", "optimizer", "runs", "area 50 d", "area half", "area"]
+    head += ["VBP 50 d", "VBP half", "VBP", "median", "ert", "success"]
     head += ["distinct", "own time", "timed out", "failed", *(f"gap at {when}" for when in CHECKPOINTS)]
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -173,10 +166,9 @@ def write_csv(path: Path, scores: Table) -> Path:
 
 def _measures(row: dict[str, Score], name: str) -> list[float]:
     s = row[name]
-    ratios = []
-    for when in (EARLY, FULL):
-        ratios.append(virtual_best_ratio({"": row}, name, when=when))
-    numbers = [s.area(EARLY), s.area(), *ratios, s.median, s.ert, s.success, s.distinct, s.own_time]
+    ends_there = (EARLY, HALF, FULL)
+    ratios = [virtual_best_ratio({"": row}, name, when=when) for when in ends_there]
+    numbers = [*map(s.area, ends_there), *ratios, s.median, s.ert, s.success, s.distinct, s.own_time]
     return [*numbers, s.timed_out, s.failed, *(s.gap_at.get(when, math.nan) for when in CHECKPOINTS)]
 
 

@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
@@ -51,7 +52,9 @@ def run_once(job: Job) -> RunRecord:
     problem = job.row.problem(job.instance, log_folder)
     chosen = optimizers()[job.optimizer]
     if chosen.package is not None:
-        import_module(chosen.package)  # before the clock starts
+        with warnings.catch_warnings():  # what packages warn of while they are imported is not about the run
+            warnings.simplefilter("ignore")
+            import_module(chosen.package)  # before the clock starts
     recorder = Recorder(problem, job.budget, job.time_limit)
     start = time.perf_counter()
     with _alarm(1.2 * job.time_limit + 1), _single_thread():

@@ -10,41 +10,25 @@ from dcmaes_bench._compare import (
     against,
     chosen_entry,
     duels,
+    ends,
     entries,
     is_own,
     mean_area,
     mean_ranks,
-    mean_ranks_at,
     virtual_best,
     virtual_best_ratio,
 )
+from dcmaes_bench._early import first_evaluations
 from dcmaes_bench._measures import EARLY, FULL, Score, Table
-from dcmaes_bench._suite_small import HELD_OUT
-
-EARLY_BUDGETS = (50, 100, 200)  # of the suite `small`
+from dcmaes_bench._text import end_title, markdown, number, percent, span
 
 
 def suite_section(name: str, scores: Table, picture: str = "") -> str:
     """The Markdown section of a suite: what it comes to first, then the figure, then row by row."""
-    parts = [f"## Suite `{name}`", extent(scores), summary_table(scores), failures(scores), singles(scores)]
-    parts += [picture, early_ranks(scores) if name == "small" else "", losses(scores), row_table(scores)]
+    parts = [f"## Suite `{name}`", extent(scores), summary_table(scores), cut_short(scores), failures(scores)]
+    parts += [singles(scores), picture, first_evaluations(scores) if name == "small" else ""]
+    parts += [losses(scores), row_table(scores)]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def early_ranks(scores: Table) -> str:
-    """Mean ranks after 50, 100 and 200 evaluations, over all rows and over those that are held out."""
-    held_out = {problem: row for problem, row in scores.items() if problem in HELD_OUT}
-    columns = [mean_ranks_at(some, when) for some in (scores, held_out) for when in EARLY_BUDGETS]
-    lines = [
-        [name, *(number(column.get(name, math.nan), "{:.1f}") for column in columns)]
-        for name in sorted(columns[0], key=lambda name: columns[0][name])
-    ]
-    head = ["optimizer", *map(str, EARLY_BUDGETS), *(f"held out, {when}" for when in EARLY_BUDGETS)]
-    note = (
-        f"Mean rank of the median best value after so many evaluations, over all rows and over the "
-        f"{len(held_out)} that no decision about the library may look at."
-    )
-    return f"{note}\n\n{markdown(head, lines)}"
 
 
 def extent(scores: Table) -> str:
@@ -55,19 +39,16 @@ def extent(scores: Table) -> str:
         f"{len(scores)} rows, {len(entries(scores))} optimizers; seeds per row and optimizer: {span(runs)}; "
         f"budget in evaluations per variable: {span([round(budget) for budget in budgets])}."
     )
-    return text if ends(scores)[0] == EARLY else text + " At such budgets there are no figures at 50 d."
-
-
-def ends(scores: Table) -> tuple[str, ...]:
-    """The ends at which this table has areas, the early one first."""
-    has_early = any(EARLY in entry.areas for row in scores.values() for entry in row.values())
-    return (EARLY, FULL) if has_early else (FULL,)
+    early = ends(scores)[0]
+    if early == EARLY:
+        return text
+    return f"{text} At such budgets there are no figures at 50 d, but at half: {end_title(scores, early)}."
 
 
 def summary_table(scores: Table) -> str:
     """One line per optimizer, the best against the virtual best peer first."""
     shown = ends(scores)
-    titles = {EARLY: " 50 d", FULL: ""}
+    titles = {when: "" if when == FULL else f" {end_title(scores, when)}" for when in shown}
     head = [f"area{titles[when]}" for when in shown] + [f"VBP{titles[when]}" for when in shown]
     head += ["rank", "solved", "distinct", "own time (ms)", "timed out", "rows", "runs"]
     ranks = mean_ranks(scores)
@@ -107,6 +88,18 @@ def _shares(scores: Table, name: str) -> list[str]:
     ]
 
 
+def cut_short(scores: Table) -> str:
+    """Say which optimizers' runs a cap on wall time ended, after how long; empty if there are none."""
+    found = []
+    for name in entries(scores):
+        cut = [end for row in scores.values() if name in row for end in row[name].cut.values()]
+        if cut:
+            evaluations, minutes = span([n for n, _ in cut]), span([round(s / 60) for _, s in cut])
+            count = f"{len(cut)} of {_n_runs(scores, name)}"
+            found.append(f"{name} ({count} runs, after {evaluations} evaluations and {minutes} minutes)")
+    return f"Ended by a cap on their wall time: {', '.join(found)}." if found else ""
+
+
 def failures(scores: Table) -> str:
     """Name the optimizers some of whose runs ended in an error; empty if there are none."""
     found = []
@@ -130,7 +123,7 @@ def singles(scores: Table) -> str:
         fought = [duel for peer in peers if (duel := against(scores, entry, peer, when)) is not None]
         ahead = sorted((duel for duel in fought if duel.lead > 0), key=lambda duel: -duel.lead)
         if fought:
-            where = "50 d" if when == EARLY else "the budget"
+            where = end_title(scores, when)
             won = f"{len(fought) - len(ahead)} of {len(fought)} peers"
             parts.append(f"at {where} it is ahead of {won}{_behind(ahead)}")
     if not parts:
@@ -158,11 +151,14 @@ def losses(scores: Table) -> str:
     ]
     if lost:
         parts.append("\n".join(f"- {problem}: {_loss(fought[problem])}" for problem in lost))
-    early = virtual_best(scores, str(entry), when=EARLY)
+    end = ends(scores)[0]
+    early = virtual_best(scores, str(entry), when=end)
     if early:
         behind = sorted((p for p in early if early[p].lead > 0), key=lambda p: -early[p].lead)
         names = ": " + "; ".join(f"{p} ({early[p].peer})" for p in behind) if behind else ""
-        parts.append(f"At 50 d it is behind on {len(behind)} of {len(early)} rows{names}.")
+        parts.append(
+            f"At {end_title(scores, end)} it is behind on {len(behind)} of {len(early)} rows{names}."
+        )
     return "\n\n".join(parts)
 
 
@@ -175,21 +171,25 @@ def row_table(scores: Table) -> str:
     """One line per problem: the entry that counts, the two best peers, and how many there are."""
     entry = chosen_entry(scores)
     name = "dcmaes" if entry is None else entry
-    lines = []
+    early, lines = ends(scores)[0], []
     for problem, row in scores.items():
         mine, peers = row.get(name), _ranked(row, name, FULL)
         cells = [problem, "" if mine is None else str(mine.n_runs), _own_cell(row, name, FULL)]
         cells += [_peer_cell(row, *peer, FULL) for peer in (*peers[:2], *[("", None)] * (2 - len(peers)))]
-        cells += [_early_cell(row, name)] if EARLY in ends(scores) else []
-        cells += [solved(mine), solved(row.get(peers[0][0])) if peers else "", str(len(peers))]
+        cells += [
+            _early_cell(row, name, early),
+            solved(mine),
+            solved(row.get(peers[0][0])) if peers else "",
+            str(len(peers)),
+        ]
         lines.append(cells)
-    early = ["50 d"] if EARLY in ends(scores) else []
-    head = ["problem", "runs", name, "best peer", "second peer", *early, "optimum", "best peer's", "peers"]
+    title = end_title(scores, early)
+    head = ["problem", "runs", name, "best peer", "second peer", title, "optimum", "best peer's", "peers"]
     note = (
         "Areas at the budget; in brackets by how much the peer is ahead (+) or behind (-) on the instances "
-        "both ran. *50 d*: the same there, against the best peer at that end. *optimum*: median evaluations "
-        "until it was hit and the share of runs that hit it, if not all (`-`: half or fewer did). The better "
-        "one in bold."
+        f"both ran. *{title}*: the same there, against the best peer at that end. *optimum*: median "
+        "evaluations until it was hit and the share of runs that hit it, if not all (`-`: half or fewer "
+        "did). The better one in bold."
     )
     return note + "\n\n" + markdown(head, lines)
 
@@ -217,9 +217,9 @@ def _peer_cell(row: Mapping[str, Score], peer: str, lead: float | None, when: st
     return text if lead is None else _bold(f"{text} ({lead:+.3f})", lead > 0)
 
 
-def _early_cell(row: Mapping[str, Score], name: str) -> str:
-    best = [_peer_cell(row, *peer, EARLY) for peer in _ranked(row, name, EARLY)[:1]]
-    return ", ".join(text for text in (_own_cell(row, name, EARLY), *best) if text)
+def _early_cell(row: Mapping[str, Score], name: str, when: str) -> str:
+    best = [_peer_cell(row, *peer, when) for peer in _ranked(row, name, when)[:1]]
+    return ", ".join(text for text in (_own_cell(row, name, when), *best) if text)
 
 
 def solved(entry: Score | None) -> str:
@@ -235,37 +235,3 @@ def _bold(text: str, is_bold: bool) -> str:
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
-
-
-def number(value: float, form: str) -> str:
-    """Format a number, `-` standing for those that are not finite.
-
-    >>> number(0.5, "{:.2f}"), number(math.inf, "{:.2f}")
-    ('0.50', '-')
-    """
-    return form.format(value) if math.isfinite(value) else "-"
-
-
-def percent(share: float) -> str:
-    """Format a share; what is not all and not nothing does not look like it.
-
-    >>> percent(0.5), percent(0.001), percent(0.999)
-    ('50 %', '1 %', '99 %')
-    """
-    return f"{100 * share if share in (0, 1) else min(max(100 * share, 1), 99):.0f} %"
-
-
-def span(values: Sequence[int]) -> str:
-    """The range of some numbers.
-
-    >>> span([3, 1, 2]), span([5, 5])
-    ('1 to 3', '5')
-    """
-    low, high = min(values), max(values)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])

@@ -10,12 +10,13 @@ import pytest
 
 from dcmaes_bench import _compare as compare
 from dcmaes_bench import _measures as measures
-from dcmaes_bench._measures import EARLY, FULL, Scale
+from dcmaes_bench._early import rows_lost, won_and_lost
+from dcmaes_bench._measures import EARLY, FULL, HALF, Scale
 from dcmaes_bench._plots import common_runs, ecdf_figure
 from dcmaes_bench._references import update_references
 from dcmaes_bench._report import readme_block, replace_block, write_csv
 from dcmaes_bench._results import RunRecord
-from dcmaes_bench._tables import failures, losses, row_table, singles, suite_section, summary_table
+from dcmaes_bench._tables import cut_short, failures, losses, row_table, singles, suite_section, summary_table
 
 FAST, SLOW = [(1, 8.0), (2, 0.0)], [(1, 8.0), (90, 0.0)]
 
@@ -118,13 +119,30 @@ def test_area_at_50_evaluations_per_variable_keeps_the_targets_and_shortens_the_
 
 
 @pytest.mark.parametrize(("budget", "has_early"), [(1000, True), (999, False)])
-def test_no_early_area_where_the_budget_is_below_100_evaluations_per_variable(budget, has_early):
+def test_the_early_area_is_at_half_of_a_budget_below_100_evaluations_per_variable(budget, has_early):
     table = measures.table([run(budget=budget, dimension=10)])
     assert (EARLY in table["p"]["a"].areas) == has_early
     assert math.isnan(table["p"]["a"].area(EARLY)) != has_early
+    assert compare.ends(table) == ((EARLY, FULL) if has_early else (HALF, FULL))
     for text in (summary_table(table), row_table(table)):
-        assert ("50 d |" in text) == has_early
-    assert ("no figures at 50 d" in suite_section("s", table)) != has_early
+        assert ("50 d |" in text, "499 |" in text) == (has_early, not has_early)
+    assert ("no figures at 50 d, but at half: 499." in suite_section("s", table)) != has_early
+
+
+def test_area_at_half_of_the_budget_is_that_of_the_shorter_trace():
+    records = [run(trace=[(1, 8.0), (10, 2.0), (150, 0.0)], budget=200, dimension=9)]
+    scale = measures.scales(records)["p", 0]
+    score = measures.table(records)["p"]["a"]
+    assert score.area(HALF) == measures.area([(1, 8.0), (10, 2.0)], scale, 100)
+    assert score.area() > score.area(HALF)  # the last targets are hit between the two
+
+
+def test_gaps_within_the_tolerance_of_the_optimum_are_equal():
+    records = [
+        run(name, trace=[(1, 8.0), (10, end)], tolerance=0.1) for name, end in (("a", 0.05), ("b", 0.0))
+    ]
+    row = measures.table(records)["p"]
+    assert row["a"].gaps[50] == row["b"].gaps[50] == {0: 0.0}
 
 
 def test_only_runs_with_one_budget_are_compared():
@@ -271,6 +289,10 @@ def test_runs_cut_short_and_failed_runs_are_shown():
     assert lines["| slow"].endswith("| 75 % | 1 | 4 |")
     assert lines["| a"].endswith("|  | 1 | 1 |")
     assert failures(table).endswith("until then: broken (100 %).")
+    cut = [run("slow", instance=i, stop="time", n_evaluations=n, own_time=3.0) for i, n in ((4, 20), (5, 80))]
+    text = cut_short(measures.table([*late, *cut]))
+    assert text.endswith("wall time: slow (5 of 6 runs, after 20 to 100 evaluations and 0 to 4 minutes).")
+    assert cut_short(measures.table([run("a")])) == ""
     assert failures(measures.table([run("a")])) == ""
 
 
@@ -352,19 +374,52 @@ def test_ranks_after_so_many_evaluations_by_hand():
         run("b", "q", trace=[(1, 8.0)]),
     ]
     scores = measures.table(records)
-    assert compare.mean_ranks_at(scores, 50) == {"a": (1.5 + 1) / 2, "b": (3 + 2) / 2, "c": 1.5}
-    assert compare.mean_ranks_at(scores, 100) == {"a": (1.5 + 1) / 2, "b": (1.5 + 2) / 2, "c": 3.0}
-    assert compare.mean_ranks_at(scores, 200) == {}
+    assert compare.mean_ranks_at(scores, 50, "abc") == {"a": (1.5 + 1) / 2, "b": (3 + 2) / 2, "c": 1.5}
+    assert compare.mean_ranks_at(scores, 100, "abc") == {"a": (1.5 + 1) / 2, "b": (1.5 + 2) / 2, "c": 3.0}
+    assert compare.mean_ranks_at(scores, 100, "ab") == {"a": (1.5 + 1) / 2, "b": (1.5 + 2) / 2}
+    assert compare.mean_ranks_at(scores, 200, "abc") == {}
+
+
+def test_ranks_are_taken_on_the_instances_that_all_of_those_ranked_ran():
+    records = [run("a", trace=[(1, 8.0), (9, 2.0)]), run("a", instance=1, trace=[(1, 8.0)])]
+    records += [run("b", trace=[(1, 8.0), (9, 4.0)]), run("b", instance=1, trace=[(1, 8.0), (9, 0.0)])]
+    scores = measures.table([*records, run("c", trace=[(1, 8.0), (9, 3.0)])])
+    assert compare.mean_ranks_at(scores, 100, "ab") == {"a": 2.0, "b": 1.0}
+    assert compare.mean_ranks_at(scores, 100, "abc") == {"a": 1.0, "c": 2.0, "b": 3.0}
+    apart = measures.table([run("a"), run("b", instance=1)])
+    assert compare.mean_ranks_at(apart, 100, "ab") == {}
 
 
 def test_the_suite_of_small_budgets_has_a_table_of_ranks_with_the_held_out_rows():
     records = [
-        run(name, row, trace=[(1, 8.0), (when, 1.0)], budget=200)
-        for name, when in (("a", 10), ("b", 150))
+        run(name, row, trace=[(1, 8.0), (when, 1.0)], budget=200, dimension=9)
+        for name, when in (("dcmaes auto", 10), ("b", 150))
         for row in ("inventory", "staffing")
     ]
     scores = measures.table(records)
     text = suite_section("small", scores)
-    assert "over the 1 that no decision" in text
-    assert "| a | 1.0 | 1.0 | 1.5 | 1.0 | 1.0 | 1.5 |" in text
-    assert "that no decision" not in suite_section("cma", scores)
+    assert "1 of the 2 rows are held out: no decision" in text
+    assert "| dcmaes auto | 1.0 | 1.0 | 1.5 | 1.0 | 1.0 | 1.5 | 2 |" in text
+    assert "on the seeds that all of them ran" not in text
+    assert "held out" not in suite_section("cma", scores)
+    slow = measures.table([*records, run("slow", "staffing", trace=[(1, 8.0), (40, 2.0)], budget=200)])
+    text = suite_section("small", slow).split("on the seeds that all of them ran:")[1]
+    assert "| slow | 2.0 | 2.0 | 3.0 | - | - | - | 1 |" in text
+
+
+def test_wins_are_counted_by_instance_and_rows_lost_are_named():
+    late = [run("dcmaes auto", row, i, [(1, 8.0), (90, 0.0)]) for row in "pq" for i in range(3)]
+    early = [run("fast", row, i, [(1, 8.0), (40, 2.0)]) for row in "pq" for i in range(3)]
+    cut = run("slow", "q", 0, [(1, 8.0), (40, 2.0)], n_evaluations=70, stop="time")
+    same = run("dcmaes auto", "r", 0, [(1, 8.0)])
+    scores = measures.table([*late, *early, cut, same, run("fast", "r", 0, [(1, 8.0)])])
+    assert compare.outcomes(scores, "dcmaes auto", "fast", 50)["p"] == compare.Outcomes(0, 3, 0)
+    assert compare.outcomes(scores, "dcmaes auto", "slow", 100) == {}  # it had ended by then
+    lines = won_and_lost(scores).splitlines()
+    assert "| fast | 3 | 0 : 6 (1) | 6 : 0 (1) | - |" in lines
+    assert "| slow | 1 | 0 : 1 | - | - |" in lines
+    assert rows_lost(scores).splitlines()[2:] == [
+        "- fast: at 50 on 2 of 3 rows (p, q)",
+        "- slow: at 50 on 1 of 1 rows (q)",
+    ]
+    assert rows_lost(measures.table(late)) == won_and_lost(measures.table(late)) == ""

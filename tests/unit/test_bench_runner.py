@@ -269,7 +269,7 @@ def test_command_line_runs_shows_and_reports(tmp_path, capsys):
     assert main(report) == 0
     assert "## Suite `categorical`" in page.read_text()
     lines = (tmp_path / "tables" / "categorical.csv").read_text().splitlines()
-    assert lines[0].startswith("problem,optimizer,runs,area 50 d,area,VBP 50 d,VBP")
+    assert lines[0].startswith("problem,optimizer,runs,area 50 d,area half,area,VBP 50 d,VBP half,VBP,")
     assert len(lines) == 3
     first = (page.parent / "images" / "bench-categorical.svg").read_bytes()
     assert main(report) == 0
