@@ -113,7 +113,7 @@ class Auto(Coded[AutoState]):
     A regression (`ising`), a Gaussian process and a population (`mixing` or `cma`) read the same memory. Each
     has its share of the evaluations by the improvements that its points have brought. Functions that are sums
     over small blocks of variables, or over few pairs of them, are identified and minimized exactly
-    (docs/maths.md, sections D, S and T).
+    (docs/maths.md, sections D, H, S, T and W).
 
     Parameters
     ----------
