@@ -54,6 +54,7 @@ PARTS_OF_AUTO: dict[str, list[tuple[Any, str, Any]]] = {
     "blocks": [(auto.Auto, "_may_have_blocks", lambda self, memory: False)],
     "sparse": [(auto.Auto, "_looked_for_pairs", lambda self, state, memory: state)],
     "neighbours": [(auto.Auto, "_looked_for_neighbours", lambda self, state, memory: state)],
+    "hidden sets": [(auto.Auto, "_looked_for_hidden_sets", lambda self, state, memory: state)],
     "process": [(auto.GaussianProcess, "is_useful", lambda self, memory: False)],
     "kinks": [(gaussian_process, "_resorted", lambda kink, process, slope, n_fits: None)],
     "population": [(auto, "FIRMLY", 0.0)],

@@ -35,11 +35,12 @@ Figures are evaluations to the optimum, or where the text says so the value at t
 median and the most over the seeds. Seed i is run on instance i. A dash: the optimum was not reached within
 the budget. A row is reached if the median, or as many seeds as its goal says, is at the goal. Figures of
 fewer than ten seeds are not final. Lines in italics are other optimizers that were run here in the same way.
-HIFF with 128 bits, the traps with targets of their own and bqp100 were run before the searches of the default
-strategy shared evaluations by what they gain, all other rows since. MAXSAT, NK and the torus were run since
-it looks for neighbours, which changes no run shorter than the square of the number of variables. HIFF with 64
-bits, pest control, LABS, planted 3-SAT and 3-colouring were run since a search whose runs converge in vain
-gets less and the pyramid takes no points of others, which changes no run before the pyramid has its turn.
+HIFF with 128 bits and bqp100 were run before the searches of the default strategy shared evaluations by
+what they gain, all other rows since; the traps with targets of their own since it looks for hidden sets,
+too. MAXSAT, NK and the torus were run since it looks for neighbours, which changes no run shorter than the
+square of the number of variables. HIFF with 64 bits, pest control, LABS, planted 3-SAT and 3-colouring were
+run since a search whose runs converge in vain gets less and the pyramid takes no points of others, which
+changes no run before the pyramid has its turn.
 """
 COLUMNS = ("row", "budget", "published", "goal", "seeds", "least", "median", "most", "reached")
 

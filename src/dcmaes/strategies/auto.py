@@ -20,6 +20,7 @@ from dcmaes.strategies._protocol import Proposer, Strategy, Summary
 from dcmaes.strategies.blocks import Blocks, BlocksState
 from dcmaes.strategies.cma import Cma, CmaState
 from dcmaes.strategies.gaussian_process import GaussianProcess, ProcessState
+from dcmaes.strategies.hidden import Hidden, HiddenState
 from dcmaes.strategies.ising import IsingSearch, IsingState
 from dcmaes.strategies.mixing import Mixing, MixingState
 from dcmaes.strategies.neighbours import Neighbours, NeighboursState
@@ -33,7 +34,8 @@ POPULATION: Final = 2
 BLOCKS: Final = 3
 SPARSE: Final = 4
 NEIGHBOURS: Final = 5
-SHARING, KNOWING = (MODEL, PROCESS, POPULATION), (BLOCKS, SPARSE, NEIGHBOURS)
+HIDDEN: Final = 6
+SHARING, KNOWING = (MODEL, PROCESS, POPULATION), (BLOCKS, SPARSE, NEIGHBOURS, HIDDEN)
 # What is expected of a proposer before it has proposed anything: so many gains in so many evaluations. Models
 # gain soon or not at all; of a population one gain is expected in as many evaluations as the model has
 # patience for, and that so firmly as if it had been seen so many times.
@@ -75,6 +77,7 @@ class AutoState:
         BlocksState | None,
         SparseState | None,
         NeighboursState | None,
+        HiddenState | None,
     ]
     turn: int
     turns: tuple[tuple[int, int], ...]
@@ -110,7 +113,7 @@ class Auto(Coded[AutoState]):
     A regression (`ising`), a Gaussian process and a population (`mixing` or `cma`) read the same memory. Each
     has its share of the evaluations by the improvements that its points have brought. Functions that are sums
     over small blocks of variables, or over few pairs of them, are identified and minimized exactly
-    (docs/maths.md, sections D, S and T).
+    (docs/maths.md, sections D, H, S, T and W).
 
     Parameters
     ----------
@@ -131,7 +134,8 @@ class Auto(Coded[AutoState]):
         self.partner = None if partner is None else check_choice("partner", partner, ("cma", "mixing"))
         self._model, self._process = IsingSearch(), GaussianProcess()
         self._cma, self._mixing = Cma(), Mixing()
-        self._blocks, self._sparse, self._neighbours = Blocks(), Sparse(), Neighbours()
+        self._blocks, self._sparse = Blocks(), Sparse()
+        self._neighbours, self._hidden = Neighbours(), Hidden()
 
     def __repr__(self) -> str:
         return f"Auto(partner={self.partner!r})"
@@ -149,7 +153,7 @@ class Auto(Coded[AutoState]):
         """Return the first state, in which it is the model's turn."""
         model = self._model.init(sites, memory, budget, rng)
         state = AutoState(
-            parts=(model, self._process.init(sites, memory, budget, rng), None, None, None, None),
+            parts=(model, self._process.init(sites, memory, budget, rng), None, None, None, None, None),
             turn=MODEL,
             turns=((0, MODEL),),
             credit=Credit.none(len(SHARING)),
@@ -238,6 +242,7 @@ class Auto(Coded[AutoState]):
             self._blocks,
             self._sparse,
             self._neighbours,
+            self._hidden,
         )
         return proposers[who]
 
@@ -266,6 +271,7 @@ class Auto(Coded[AutoState]):
     def _next(self, state: AutoState, memory: Memory) -> AutoState:
         """Return the state with the turn passed to the one that has most to expect, or left where it is."""
         state = self._looked_for_neighbours(self._looked_for_pairs(state, memory), memory)
+        state = self._looked_for_hidden_sets(state, memory)
         who = next((k for k in KNOWING if self._knows_more(state, k, memory)), None)
         if who is None:
             who = state.credit.next(self._expected(state, memory), self._batches(state))
@@ -286,7 +292,7 @@ class Auto(Coded[AutoState]):
     def _knows_more(self, state: AutoState, who: int, memory: Memory) -> bool:
         """Tell whether one that identifies the function has points to propose."""
         part = state.parts[who]
-        if isinstance(part, NeighboursState) and 2 * part.n_told > len(memory):
+        if isinstance(part, (NeighboursState, HiddenState)) and 2 * part.n_told > len(memory):
             return False  # it asks for many evaluations before it knows: half of all at most
         return part is not None and self._proposer(state, who).convergence(part, memory) is None
 
@@ -324,10 +330,20 @@ class Auto(Coded[AutoState]):
         blocks, n_pairs = state.parts[BLOCKS], int(memory.sites.is_free.sum()) ** 2 // 2
         has_ended = blocks is not None and blocks.is_large and blocks.why_over
         is_due = has_ended and len(memory) >= 2 * n_pairs and _is_plain(memory)
-        if state.parts[NEIGHBOURS] is not None or not is_due:
+        return self._begun(state, NEIGHBOURS, memory) if is_due else state
+
+    def _looked_for_hidden_sets(self, state: AutoState, memory: Memory) -> AutoState:
+        """Return the state in which hidden sets are looked for: if differences have shown no blocks."""
+        blocks = state.parts[BLOCKS]
+        is_due = blocks is not None and blocks.is_sum and blocks.why_over and _is_plain(memory)
+        return self._begun(state, HIDDEN, memory) if is_due else state
+
+    def _begun(self, state: AutoState, who: int, memory: Memory) -> AutoState:
+        """Return the state in which one that identifies the function has begun."""
+        if state.parts[who] is not None:
             return state
-        rng = np.random.default_rng([state.seed, NEIGHBOURS])
-        return state.with_part(NEIGHBOURS, self._neighbours.init(memory.sites, memory, 0, rng))
+        rng = np.random.default_rng([state.seed, who])
+        return state.with_part(who, self._proposer(state, who).init(memory.sites, memory, 0, rng))
 
     def _looked_for_pairs(self, state: AutoState, memory: Memory) -> AutoState:
         """Return the state after a look for a function with few interactions, if it is time for one."""

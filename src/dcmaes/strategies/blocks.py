@@ -81,6 +81,11 @@ class BlocksState:
         """Whether the block under way has more states than can be tried."""
         return _n_states(self.sites, self.block) > MOST_STATES
 
+    @property
+    def is_sum(self) -> bool:
+        """Whether so many sites depend on no other that the values look like a sum over single sites."""
+        return sum(len(block) == 1 for block in self.closed) > MOST_SINGLES
+
     def changed(self, block: Block) -> FloatArray:
         """Return the base with the sites of a block as in the other point."""
         x, sites = self.base.copy(), list(block)
@@ -252,12 +257,12 @@ def _next_check(state: BlocksState, memory: Memory) -> BlocksState:
 
 
 def _closed(state: BlocksState, memory: Memory) -> BlocksState:
-    closed = (*state.closed, state.block)
-    if sum(len(block) == 1 for block in closed) > MOST_SINGLES:
+    state = replace(state, closed=(*state.closed, state.block))
+    if state.is_sum:
         return replace(state, why_over=f"more than {MOST_SINGLES} variables depend on no other")
     moved = _moved(state, state.changed(state.block), memory)
     other = np.where(moved.base != state.base, state.base, state.other)
-    return _next_block(replace(moved, closed=closed, other=other), memory)
+    return _next_block(replace(moved, other=other), memory)
 
 
 def _next_block(state: BlocksState, memory: Memory) -> BlocksState:
