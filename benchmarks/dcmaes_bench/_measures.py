@@ -18,6 +18,8 @@ CHECKPOINTS = (50, 100, 200, 1_000, 10_000)
 # Where the area is taken: at 50 evaluations per variable, and at the budget of the row.
 EARLY, FULL = "50 d", "budget"
 EARLY_PER_VARIABLE = 50
+# Up to this budget areas are also taken at the checkpoints before it; their names are those numbers.
+SMALL = 200
 Trace = Sequence[tuple[int, float]]
 
 
@@ -34,7 +36,7 @@ class Score:
     """One optimizer on one row: means and medians over instances.
 
     `areas` holds the area under the curve of hit targets (0 to 1) up to `FULL` and up to `EARLY`, each by
-    instance; `EARLY` is missing where the budget is below twice that. `median` is the median number of
+    instance; `EARLY` is missing where the budget is below twice that. Small budgets also have "50" and "100". `median` is the median number of
     evaluations to the optimum (infinite if half of the runs fail), `ert` the expected running time, `success`
     the share of runs that hit it, `distinct` the share of evaluations spent on new points, `timed_out` and
     `failed` the shares of runs that the cap on wall time or an error ended, `gap_at` the median gap after so
@@ -184,9 +186,11 @@ def score(records: Sequence[RunRecord], scale_of: Mapping[tuple[str, int], Scale
 def _areas(
     records: Sequence[RunRecord], scale_of: Mapping[tuple[str, int], Scale]
 ) -> dict[str, dict[int, float]]:
-    """Areas by instance; the targets are the same at both ends, only the axis is shorter."""
-    early = EARLY_PER_VARIABLE * records[0].dimension
-    ends = {FULL: records[0].budget} | ({EARLY: early} if 2 * early <= records[0].budget else {})
+    """Areas by instance; the targets are the same at all ends, only the axis is shorter."""
+    early, budget = EARLY_PER_VARIABLE * records[0].dimension, records[0].budget
+    ends = {FULL: budget} | ({EARLY: early} if 2 * early <= budget else {})
+    if budget <= SMALL:
+        ends |= {str(when): when for when in CHECKPOINTS if when < budget}
     return {
         when: {r.instance: area(r.trace, scale_of[r.problem, r.instance], end) for r in records}
         for when, end in ends.items()

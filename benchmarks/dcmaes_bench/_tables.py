@@ -44,7 +44,18 @@ def early_ranks(scores: Table) -> str:
         f"Mean rank of the median best value after so many evaluations, over all rows and over the "
         f"{len(held_out)} that no decision about the library may look at."
     )
-    return f"{note}\n\n{markdown(head, lines)}"
+    return f"{note}\n\n{markdown(head, lines)}\n\n{early_areas(scores)}"
+
+
+def early_areas(scores: Table) -> str:
+    """Say how the library's areas after 50, 100 and 200 evaluations compare with the virtual best peer's."""
+    name = chosen_entry(scores)
+    if name is None:
+        return ""
+    ends = [str(when) for when in EARLY_BUDGETS[:-1]] + [FULL]
+    ratios = " / ".join(number(virtual_best_ratio(scores, name, when=when), "{:.2f}") for when in ends)
+    shown = " / ".join(map(str, EARLY_BUDGETS))
+    return f"Area of {name} after {shown} evaluations, relative to the virtual best peer: {ratios}."
 
 
 def extent(scores: Table) -> str:

@@ -368,3 +368,15 @@ def test_the_suite_of_small_budgets_has_a_table_of_ranks_with_the_held_out_rows(
     assert "over the 1 that no decision" in text
     assert "| a | 1.0 | 1.0 | 1.5 | 1.0 | 1.0 | 1.5 |" in text
     assert "that no decision" not in suite_section("cma", scores)
+
+
+def test_small_budgets_have_areas_at_the_checkpoints_before_it():
+    records = [run("dcmaes auto", trace=[(1, 8.0), (60, 1.0)], budget=200), run("b", budget=200)]
+    scores = measures.table(records)
+    scale, ends = measures.scales(records)["p", 0], {"50": 50, "100": 100}
+    for name, end in ends.items():
+        expected = measures.area(records[0].trace, scale, end)
+        assert scores["p"]["dcmaes auto"].area(name) == expected
+    ratio = compare.virtual_best_ratio(scores, "dcmaes auto", when="100")
+    assert f" / {ratio:.2f} / " in suite_section("small", scores)
+    assert "50" not in measures.table([run(budget=1000)])["p"]["a"].areas
