@@ -36,11 +36,11 @@ class Score:
     """One optimizer on one row: means and medians over instances.
 
     `areas` holds the area under the curve of hit targets (0 to 1) up to `FULL` and up to `EARLY`, each by
-    instance; `EARLY` is missing where the budget is below twice that. Small budgets also have "50" and "100". `median` is the median number of
-    evaluations to the optimum (infinite if half of the runs fail), `ert` the expected running time, `success`
-    the share of runs that hit it, `distinct` the share of evaluations spent on new points, `timed_out` and
-    `failed` the shares of runs that the cap on wall time or an error ended, `gap_at` the median gap after so
-    many evaluations, `per_variable` the budget over the number of variables.
+    instance; `EARLY` is missing where the budget is below twice that. Small budgets also have "50" and "100".
+    `median` is the median number of evaluations to the optimum (infinite if half of the runs fail), `ert` the
+    expected running time, `success` the share of runs that hit it, `distinct` the share of evaluations spent
+    on new points, `timed_out` and `failed` the shares of runs that the cap on wall time or an error ended,
+    `gap_at` the median gap after so many evaluations, `per_variable` the budget over the number of variables.
     """
 
     areas: Mapping[str, Mapping[int, float]]
