@@ -31,12 +31,11 @@ def process_of(n=30, space=SPACE, seed=0):
     return Process(sites, x, targets, rng.integers(1, 4, n).astype(float), Scales.expected(sites))
 
 
-def squares_of(sites, x, bend=None):
+def squares_of(sites, x):
     """Return the squared distance of each pair of coded points along each free site, shape (f, n, n)."""
     where = Coordinates(sites)
-    at = where.of(x) if bend is None else where.bent(where.of(x), bend)
     squares = np.zeros((len(where.free), len(x), len(x)))
-    for column, site in zip(at.T, where.site, strict=True):
+    for column, site in zip(where.of(x).T, where.site, strict=True):
         squares[site] += np.subtract.outer(column, column) ** 2
     return squares
 
@@ -55,8 +54,7 @@ def covariance_of(process):
     share = 1 / (1 + np.exp(-process.scales.main_share))
     is_choice = process.sites.is_choice[process.sites.is_free]
     alone = np.tensordot(relevance / relevance.sum(), mains_of(squares, is_choice), axes=1)
-    bent = squares_of(process.sites, process.x, process.scales.bend)
-    together, _ = _matern(np.tensordot(relevance, bent, axes=1))
+    together, _ = _matern(np.tensordot(relevance, squares, axes=1))
     return share * alone + (1 - share) * together
 
 
@@ -71,7 +69,7 @@ def test_distances_of_each_kind_of_site():
 def test_the_covariance_of_the_data_is_that_of_prediction():
     process = process_of()
     rng = np.random.default_rng(1)
-    vector = process.scales.vector() + rng.standard_normal(12) / 2
+    vector = process.scales.vector() + rng.standard_normal(7) / 2
     process = replace(process, scales=Scales.of_vector(vector))
     at = Coordinates(process.sites).of(process.x)
     # Main effects are made of a few functions each, which span them nearly.
@@ -80,33 +78,10 @@ def test_the_covariance_of_the_data_is_that_of_prediction():
     assert np.linalg.eigvalsh(covariance_of(process)).min() > -1e-10
 
 
-def test_numbers_are_bent_and_nothing_else():
-    where, bend = Coordinates(SPACE.sites), np.array([1.0, 2.0, 3.0, -0.5, 4.0])
-    at = where.of(SPACE.sites.uniform(np.random.default_rng(0).random((20, 6))))
-    bent = where.bent(at, bend)
-    others = np.delete(np.arange(at.shape[1]), where.numbers)
-    np.testing.assert_array_equal(bent[:, others], at[:, others])
-    expected = np.expm1(at[:, where.numbers] * [1.0, -0.5]) / np.expm1([1.0, -0.5])
-    np.testing.assert_allclose(bent[:, where.numbers], expected)
-    np.testing.assert_array_equal(where.bent(at, np.zeros(5)), at)
-
-
-def test_a_scale_that_acts_by_its_logarithm_is_bent():
-    sites = Space({"size": Float(1.0, 40.0), "other": Float(0.0, 1.0)}).sites
-    x = sites.uniform(np.random.default_rng(0).random((50, 2)))
-    targets = np.sin(4 * np.log(x[:, 0])) * (1 + x[:, 1])
-    process = Process(sites, x, targets / targets.std(), np.ones(50), Scales.expected(sites))
-    fitted = process.fitted(40)
-    assert fitted.scales.bend[0] < -0.5
-    straight = replace(fitted, scales=fitted.scales._replace(bend=np.zeros(2)))
-    assert fitted.log_densities().mean() > straight.log_densities().mean()
-
-
-@pytest.mark.parametrize("distance", [0.0, 0.4, 2.0])
-def test_the_gradient_is_that_of_the_loss(distance):
+def test_the_gradient_is_that_of_the_loss():
     process = process_of()
     expected, _ = process._prior
-    vector = expected + distance * np.random.default_rng(2).standard_normal(len(expected))
+    vector = expected + 0.4 * np.random.default_rng(2).standard_normal(len(expected))
     loss = process.loss
     step = 1e-5 * np.eye(len(vector))
     numeric = [(loss(vector + h)[0] - loss(vector - h)[0]) / 2e-5 for h in step]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
-from scipy.special import exprel, log_ndtr, ndtr
+from scipy.special import log_ndtr, ndtr
 
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models._surrogate import cholesky, inverse_of, normal_log_density
@@ -18,9 +18,6 @@ from dcmaes.space import Sites
 # choices, both times the square root of the number of sites; with this standard deviation of the logarithm of
 # a squared inverse length.
 LENGTH_OF_NUMBERS, LENGTH_OF_CHOICES, SPREAD = 0.35, 0.6, 1.6
-# Standard deviation of how far the scale of a number is bent, and how far it may be: as logarithms of the
-# ratio of the slopes at its ends.
-BEND_SPREAD, MOST_BENT = 1.0, 4.0
 # The share of main effects as log-odds and the logarithm of the noise: expected, and standard deviations.
 MAIN_SHARE, MAIN_SPREAD = -1.0, 1.5
 NOISE, NOISE_SPREAD = np.log(1e-3), 2.0
@@ -103,24 +100,6 @@ class Coordinates:
         return np.concatenate([corners, u[:, lines], around[:, :, 0], around[:, :, 1]], axis=1)
 
     @cached_property
-    def numbers(self) -> slice:
-        """Which coordinates are those of numbers that are not periodic."""
-        lines, _, corners, _ = self._parts
-        return slice(len(corners), len(corners) + len(lines))
-
-    def bent(self, at: FloatArray, bend: FloatArray) -> FloatArray:
-        """Return coordinates with the scales of numbers bent, shape (n, m), each by `bend`, shape (f,) (R11).
-
-        >>> from dcmaes.space import Float, Space
-        >>> where = Coordinates(Space({"a": Float(0, 1)}).sites)
-        >>> where.bent(np.array([[0.0], [0.5], [1.0]]), np.array([-np.log(9)])).round(2).T
-        array([[0.  , 0.75, 1.  ]])
-        """
-        u, c, new = at[:, self.numbers], bend[self.site[self.numbers]], at.copy()
-        new[:, self.numbers] = u * exprel(c * u) / exprel(c)
-        return new
-
-    @cached_property
     def effect_site(self) -> IntArray:
         """Position of the site of each function of `effects` among the free ones, shape (e,)."""
         lines, circles, corners, _ = self._parts
@@ -151,9 +130,6 @@ class Scales(NamedTuple):
     ----------
     relevance : array of shape (f,)
         Logarithm of the squared inverse length of each free site.
-    bend : array of shape (f,)
-        Logarithm of how much faster the function varies at the upper end of a number than at the lower one; 0
-        for everything else.
     main_share : float
         Log-odds of the share of the variance that main effects have.
     noise : float
@@ -161,7 +137,6 @@ class Scales(NamedTuple):
     """
 
     relevance: FloatArray
-    bend: FloatArray
     main_share: float
     noise: float
 
@@ -171,18 +146,16 @@ class Scales(NamedTuple):
         free = np.flatnonzero(sites.is_free)
         length = np.where(sites.is_choice[free], LENGTH_OF_CHOICES, LENGTH_OF_NUMBERS)
         # Each site matters less the more there are: (R3)
-        relevance = -np.log(length**2 * max(len(free), 1))
-        return Scales(relevance, np.zeros(len(free)), MAIN_SHARE, float(NOISE))
+        return Scales(-np.log(length**2 * max(len(free), 1)), MAIN_SHARE, float(NOISE))
 
     def vector(self) -> FloatArray:
-        """Return them as one array, shape (2 f + 2,)."""
-        return np.concatenate([self.relevance, self.bend, [self.main_share, self.noise]])
+        """Return them as one array, shape (f + 2,)."""
+        return np.append(self.relevance, [self.main_share, self.noise])
 
     @staticmethod
     def of_vector(vector: FloatArray) -> Scales:
         """Return the scales that `vector` described."""
-        relevance, bend = np.split(vector[:-2], 2)
-        return Scales(relevance, bend, float(vector[-2]), float(vector[-1]))
+        return Scales(vector[:-2], float(vector[-2]), float(vector[-1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +216,7 @@ class Process:
 
         expected, _ = self._prior
         first = self.scales.vector()
-        reach = np.append(np.repeat([FARTHEST, MOST_BENT], len(first) // 2 - 1), [4.0, 0.0])
+        reach = np.append(np.full(len(first) - 2, FARTHEST), [4.0, 0.0])
         low, high = expected - reach, expected + reach
         low[-1], high[-1] = SMALLEST_NOISE, LARGEST_NOISE
         options: Any = {"maxiter": n_steps, "maxfun": n_steps + 4}
@@ -280,11 +253,10 @@ class Process:
         return normal_log_density(self.targets, *self.left_out())
 
     def loss(self, vector: FloatArray) -> tuple[float, FloatArray]:
-        """Return the negative log posterior density of scales, shape (2 f + 2,), and its gradient (R4)."""
-        effects, site, effect_site = self._effects, self._where.site, self._where.effect_site
-        n, f = len(self.targets), len(vector) // 2 - 1
-        relevance, share = np.exp(vector[:f]), 1 / (1 + np.exp(-vector[-2]))
-        at = self._where.bent(self._at, vector[f:-2])
+        """Return the negative log posterior density of scales, shape (f + 2,), and its gradient (R4)."""
+        at, effects, site, effect_site = self._at, self._effects, self._where.site, self._where.effect_site
+        n, f = len(self.targets), len(vector) - 2
+        relevance, share = np.exp(vector[:f]), 1 / (1 + np.exp(-vector[f]))
         noise, weights = np.exp(vector[-1]), relevance / relevance.sum()
         scaled = at * np.sqrt(relevance)[site]
         together, slope = _matern(_squares(scaled, scaled))
@@ -299,18 +271,12 @@ class Process:
         outer = (inverse_of(factor) - np.outer(alpha, alpha) / variance) / 2
         by_distance = (1 - share) * (outer * slope)
         # The sum over pairs of what a pair counts times its squared distance, coordinate by coordinate.
-        pull = by_distance.sum(axis=1)[:, None] * at - by_distance @ at
-        by_column = 2 * (at * pull).sum(axis=0)
-        # Of numbers also the derivative by how far they are bent, by way of that of their places: (R11)
-        numbers = self._where.numbers
-        u, c = self._at[:, numbers], vector[f:-2][site[numbers]]
-        by_bend = 4 * (pull[:, numbers] * at[:, numbers] * (u * _growth(c * u) - _growth(c))).sum(axis=0)
+        by_column = 2 * (by_distance.sum(axis=1) @ at**2 - (at * (by_distance @ at)).sum(axis=0))
         by_main = np.bincount(effect_site, share * (effects * (outer @ effects)).sum(axis=0), minlength=f)
         gradient = np.empty_like(vector)
         gradient[:f] = relevance * np.bincount(site, by_column, minlength=f)
         gradient[:f] += weights * (by_main - weights @ by_main)
-        gradient[f:-2] = relevance * np.bincount(site[numbers], by_bend, minlength=f)
-        gradient[-2] = share * (1 - share) * np.vdot(outer, alone - together)
+        gradient[f] = share * (1 - share) * np.vdot(outer, alone - together)
         gradient[-1] = noise * (np.diag(outer) / self.count).sum()
         expected, spread = self._prior
         z = (vector - expected) / spread
@@ -319,8 +285,8 @@ class Process:
     @cached_property
     def _prior(self) -> tuple[FloatArray, FloatArray]:
         expected = Scales.expected(self.sites).vector()
-        spread = np.repeat([SPREAD, BEND_SPREAD], len(expected) // 2 - 1)
-        spread = np.append(spread, [MAIN_SPREAD, NOISE_SPREAD])
+        spread = np.full(len(expected), SPREAD)
+        spread[-2:] = MAIN_SPREAD, NOISE_SPREAD
         return expected, spread
 
     @cached_property
@@ -340,8 +306,7 @@ class Process:
         variance, shape (k, n)."""
         relevance, share = np.exp(self.scales.relevance), 1 / (1 + np.exp(-self.scales.main_share))
         by_column = np.sqrt(relevance)[self._where.site]
-        known = self._where.bent(self._at, self.scales.bend) * by_column
-        together, _ = _matern(_squares(self._where.bent(at, self.scales.bend) * by_column, known))
+        together, _ = _matern(_squares(at * by_column, self._at * by_column))
         weights = (relevance / relevance.sum())[self._where.effect_site]
         effects = self._effects if at is self._at else self._where.effects(at)
         covariance: FloatArray = (1 - share) * together
@@ -377,18 +342,6 @@ def log_improvement(mean: FloatArray, deviation: FloatArray, lowest: float) -> F
     body = np.log(np.exp(-(high**2) / 2) / np.sqrt(2 * np.pi) + high * ndtr(high))
     value: FloatArray = np.where(z < -1, tail, body) + np.log(deviation)
     return value
-
-
-def _growth(z: FloatArray) -> FloatArray:
-    """Return the derivative of the logarithm of (exp(z) - 1) / z (R11).
-
-    >>> _growth(np.array([-50.0, 0.0, 50.0])).round(2)
-    array([0.02, 0.5 , 0.98])
-    """
-    is_small = np.abs(z) < 1e-4
-    safe = np.where(is_small, 1.0, z)
-    growth: FloatArray = np.where(is_small, 0.5 + z / 12, (1 / exprel(-safe) - 1) / safe)
-    return growth
 
 
 def _bump(step: FloatArray) -> FloatArray:

@@ -56,7 +56,7 @@ class Kink:
     ----------
     is_high : bool array of shape (n,)
         Which of the first evaluations are values of the second function.
-    low, high : arrays of shape (2 f + 2,)
+    low, high : arrays of shape (f + 2,)
         Hyper-parameters of the two.
     is_useful : bool
         Whether the two predict low values better than a single process does.
@@ -75,7 +75,7 @@ class ProcessState:
     Attributes
     ----------
     sites : Sites
-    scales : array of shape (2 f + 2,)
+    scales : array of shape (f + 2,)
         Hyper-parameters of the process.
     share : int
         Which of `SHARES` says what values are taken as they are.
@@ -221,7 +221,7 @@ def _resorted(kink: Kink | None, process: Process, slope: FloatArray, n_fits: in
     if so_far is not None and (before := _foresight(so_far, slope)) > foresight:
         best, foresight = so_far, before
     # The sides were chosen with the values in view, so the second set of scales has a price (R8).
-    n, n_scales = len(targets), len(scales.relevance) + 2
+    n, n_scales = len(targets), len(scales.vector())
     price = n_scales * np.log(n) / (2 * n)
     is_useful = bool(foresight > _foresight(process, slope) + price)
     return Kink(best.is_high, best.low_scales.vector(), best.high_scales.vector(), is_useful)

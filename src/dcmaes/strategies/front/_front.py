@@ -41,7 +41,7 @@ class FrontState:
         Hyper-parameters of the regression on each objective, and on violations, by component.
     n_unfitted, n_fits, n_seen : int
         Evaluations since the variances were last refitted, refits in all, evaluations told in all.
-    scales : array of shape (m, 2 f + 2)
+    scales : array of shape (m, f + 2)
         Hyper-parameters of the Gaussian process of each objective.
     n_fitted : int
         Evaluations when they were last refitted.

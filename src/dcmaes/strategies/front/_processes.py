@@ -44,7 +44,7 @@ class Processes:
 
     @staticmethod
     def of(observed: Observations, sites: Sites, scales: FloatArray) -> Processes:
-        """Return the processes of what is known; `scales` have the shape (m, 2 f + 2)."""
+        """Return the processes of what is known; `scales` have the shape (m, f + 2)."""
         values = observed.values
         mean, scale = values.mean(axis=0), values.std(axis=0)
         scale = np.where(scale > 0, scale, 1.0)
@@ -68,7 +68,7 @@ class Processes:
 
 
 def refitted_scales(observed: Observations, sites: Sites, scales: FloatArray) -> FloatArray:
-    """Return likelier scales of the processes, shape (m, 2 f + 2).
+    """Return likelier scales of the processes, shape (m, f + 2).
 
     While there is one value only, the violation, the first row is of that.
     """
