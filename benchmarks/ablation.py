@@ -22,7 +22,7 @@ from unittest import mock
 
 import numpy as np
 
-from dcmaes.strategies import IsingSearch, auto, gaussian_process, make_strategy
+from dcmaes.strategies import IsingSearch, auto, make_strategy
 from dcmaes.strategies.ising import IsingSettings
 from dcmaes_bench import _measures as measures
 from dcmaes_bench import _results, optimizer, optimizers, suite
@@ -56,7 +56,6 @@ PARTS_OF_AUTO: dict[str, list[tuple[Any, str, Any]]] = {
     "neighbours": [(auto.Auto, "_looked_for_neighbours", lambda self, state, memory: state)],
     "hidden sets": [(auto.Auto, "_looked_for_hidden_sets", lambda self, state, memory: state)],
     "process": [(auto.GaussianProcess, "is_useful", lambda self, memory: False)],
-    "kinks": [(gaussian_process, "_resorted", lambda kink, process, slope, n_fits: None)],
     "population": [(auto, "FIRMLY", 0.0)],
 }
 PARTS = ("all", *SETTINGS, *PARTS_OF_AUTO)

@@ -79,10 +79,9 @@ relatives of CMA-ES, it is **dcmaes cma**. Slow optimizers have run fewer rows o
   until then. Below the table stand the evaluations and minutes after which.
 """
 
-VERSIONS = """The suites `small` and `hpo` were run before the Gaussian process of the default strategy
-could be the larger of two (`benchmarks/results/ablation.txt` says what that is worth), and before its
-pyramid walked across plateaus; all others, and the rows of `cma`, before its searches shared evaluations by
-what they gain (`benchmarks/results/before_and_after.txt` compares these two on one seed of each row)."""
+VERSIONS = """The suite `hpo` was run before the pyramid of the default strategy walked across plateaus; all
+others but `small`, and the rows of `cma`, before its searches shared evaluations by what they gain
+(`benchmarks/results/before_and_after.txt` compares these two on one seed of each row)."""
 
 README_NOTE = """The table has areas under the curve of targets reached, and VBP: the area relative to the
 best of the others on each row, chosen afterwards. The first of two figures is after 50 evaluations per

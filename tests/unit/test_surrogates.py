@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dcmaes.models import FeatureMap, Maximum, Process, Regression, Scales
+from dcmaes.models import FeatureMap, Process, Regression, Scales
 from dcmaes.space import Categorical, Float, Integer, Space
 
 SITES = Space({"how": Categorical(["a", "b", "c"]), "n": Integer(0, 9), "u": Float(0, 1)}).sites
@@ -29,13 +29,8 @@ def process(x, targets):
     return Process(SITES, x, targets, np.ones(len(x)), Scales.expected(SITES))
 
 
-def maximum(x, targets):
-    whole = process(x, targets)
-    return Maximum(whole, targets > np.median(targets), whole.scales, whole.scales)
-
-
 @pytest.mark.parametrize("surrogate", [regression, process])
-class TestEveryNormalSurrogate:
+class TestEverySurrogate:
     def test_a_value_left_out_is_not_looked_at(self, surrogate):
         x, targets = data()
         mean, deviation = surrogate(x, targets).left_out()
@@ -52,9 +47,6 @@ class TestEveryNormalSurrogate:
         expected = norm.logpdf(model.targets, mean, deviation)
         np.testing.assert_allclose(model.log_densities(), expected, rtol=1e-10)
 
-
-@pytest.mark.parametrize("surrogate", [regression, process, maximum])
-class TestEverySurrogate:
     def test_a_fit_predicts_better_than_none(self, surrogate):
         """Both have about the right structure, so the likelier is also the one that foresees more."""
         model = surrogate(*data())

@@ -3,7 +3,6 @@
 from dcmaes.models._canonical import Energy, FeatureMap
 from dcmaes.models._certainty import FALSE_ALARMS, certain_pairs
 from dcmaes.models._interacting import sparse_quadratic, sparse_quadratic_by_differences
-from dcmaes.models._maximum import FEWEST_ON_A_SIDE, Maximum
 from dcmaes.models._polynomial import Polynomial, cliques, minimum_of, polynomial_of
 from dcmaes.models._process import Process, Scales, log_improvement
 from dcmaes.models._regression import Component, Regression
@@ -13,11 +12,9 @@ from dcmaes.models._surrogate import Surrogate, normal_log_density
 __all__ = [
     "EXACT",
     "FALSE_ALARMS",
-    "FEWEST_ON_A_SIDE",
     "Component",
     "Energy",
     "FeatureMap",
-    "Maximum",
     "Polynomial",
     "Process",
     "Regression",

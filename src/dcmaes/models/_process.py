@@ -225,22 +225,17 @@ class Process:
         )
         return replace(self, scales=Scales.of_vector(np.round(found.x, N_DIGITS)))
 
-    def with_values(self, x: FloatArray, targets: FloatArray) -> Process:
-        """Return the process of more values, at coded points of shape (k, d)."""
+    def with_beliefs(self, x: FloatArray) -> Process:
+        """Return the process after values as expected at more coded points, shape (k, d)."""
+        if len(x) == 0:
+            return self
+        mean, _ = self.predict(x)
         return replace(
             self,
             x=np.concatenate([self.x, x]),
-            targets=np.concatenate([self.targets, targets]),
+            targets=np.concatenate([self.targets, mean]),
             count=np.concatenate([self.count, np.ones(len(x))]),
         )
-
-    def with_beliefs(self, x: FloatArray) -> Process:
-        """Return the process after values as expected at more coded points, shape (k, d)."""
-        return self.with_values(x, self.predict(x)[0]) if len(x) else self
-
-    def log_improvement(self, x: FloatArray, lowest: float) -> FloatArray:
-        """Return the logarithm of the improvement on `lowest` expected at coded points, (n, d) to (n,)."""
-        return log_improvement(*self.predict(x), lowest)
 
     def left_out(self) -> tuple[FloatArray, FloatArray]:
         """Return mean and standard deviation of each target, given all the others, both of shape (n,)."""

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
-from dcmaes.models import FEWEST_ON_A_SIDE, Maximum, Process, Scales
+from dcmaes.models import Process, Scales, log_improvement
 from dcmaes.space import Sites
 from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies._labels import low_rise, rises
@@ -26,10 +25,6 @@ MOST, MOST_NUMBERS = 300, 4_000_000
 FEWEST_FIRST, MOST_FIRST = 4, 8
 # Scales are refitted whenever the number of evaluations has grown by this share, by so many steps.
 REFIT_SHARE, N_STEPS = 0.08, 40
-# Steps for each of the two functions of which values may be the larger, each time that they are fitted.
-N_STEPS_OF_TWO = 8
-# The shares of the values that are taken for those of the lower function at first, in turns.
-LOWER_SHARES = (0.5, 0.7, 0.3)
 # Shares of the rises above the best value: up to such a quantile values are taken nearly as they are, higher
 # ones as their logarithm (R5). The last stands for no logarithm at all.
 SHARES = (0.1, 0.3, 0.6, 0.9, np.inf)
@@ -49,26 +44,6 @@ STEP_EXPONENTS, JUMP = (-2.5, -0.3), 0.2
 
 
 @dataclass(frozen=True, eq=False)
-class Kink:
-    """What is learned of a function as the larger of two.
-
-    Attributes
-    ----------
-    is_high : bool array of shape (n,)
-        Which of the first evaluations are values of the second function.
-    low, high : arrays of shape (f + 2,)
-        Hyper-parameters of the two.
-    is_useful : bool
-        Whether the two predict low values better than a single process does.
-    """
-
-    is_high: NDArray[np.bool_]
-    low: FloatArray
-    high: FloatArray
-    is_useful: bool
-
-
-@dataclass(frozen=True, eq=False)
 class ProcessState:
     """State of the search with a Gaussian process.
 
@@ -81,8 +56,6 @@ class ProcessState:
         Which of `SHARES` says what values are taken as they are.
     n_fitted, n_fits : int
         Evaluations at the last refit, and refits in all.
-    kink : Kink or None
-        The function as the larger of two; None before there are enough evaluations.
     """
 
     sites: Sites
@@ -90,11 +63,10 @@ class ProcessState:
     share: int
     n_fitted: int
     n_fits: int
-    kink: Kink | None = None
 
 
 class GaussianProcess(Part[ProcessState]):
-    """Propose the points of largest expected improvement under a Gaussian process, or the larger of two.
+    """Propose the points of largest expected improvement under a Gaussian process of all values.
 
     Meant for the first few hundred evaluations of anything: one of the proposers of `auto`.
 
@@ -128,12 +100,12 @@ class GaussianProcess(Part[ProcessState]):
         told = memory.recall(most_values(state.sites))
         if len(memory) < first_values(state.sites) or not np.isfinite(told.violation).any():
             return state.sites.uniform(rng.random((n, state.sites.dimension)))
-        model = _model(state, told).with_beliefs(memory.pending)
+        process = _process(state, told)[0].with_beliefs(memory.pending)
         chosen: list[FloatArray] = []
         for _ in range(n):
-            x = most_promising(model, told, rng, partial(_is_known, memory, chosen))
+            x = most_promising(process, told, rng, partial(_is_known, memory, chosen))
             chosen.append(x)
-            model = model.with_beliefs(x[None])
+            process = process.with_beliefs(x[None])
         return np.array(chosen)
 
     def update(self, state: ProcessState, told: Evaluations, memory: Memory) -> ProcessState:
@@ -181,16 +153,9 @@ def _is_known(memory: Memory, chosen: list[FloatArray], x: FloatArray) -> bool:
 
 
 def refitted(state: ProcessState, memory: Memory) -> ProcessState:
-    """Return the state with likelier scales, of one process and of two; see `_rescaled` and `_resorted`."""
+    """Return the state with likelier scales, and with a larger or smaller share if that predicts better."""
     told = memory.recall(most_values(state.sites))
     state = replace(state, n_fitted=memory.n_seen, n_fits=state.n_fits + 1)
-    state = _rescaled(state, told)
-    process, slope = _process(state, told)
-    return replace(state, kink=_resorted(state.kink, process, slope, state.n_fits))
-
-
-def _rescaled(state: ProcessState, told: Evaluations) -> ProcessState:
-    """Return the state with likelier scales, and a larger or smaller share if that predicts better."""
     process, slope = _process(state, told)
     # From the scales so far and from those expected of any function: a fit may be stuck at either.
     starts = (process, replace(process, scales=Scales.expected(state.sites)))
@@ -207,55 +172,10 @@ def _rescaled(state: ProcessState, told: Evaluations) -> ProcessState:
     return replace(state, share=share, scales=other.scales.vector())
 
 
-def _resorted(kink: Kink | None, process: Process, slope: FloatArray, n_fits: int) -> Kink | None:
-    """Return the function as the larger of two: the sides so far fitted again, or new ones, in turns."""
-    targets, scales = process.targets, process.scales
-    lower_share = LOWER_SHARES[n_fits // 2 % len(LOWER_SHARES)]
-    so_far = None if kink is None else _maximum(kink, process)
-    new = _with_sides(Maximum(process, targets > np.quantile(targets, lower_share), scales, scales))
-    start = new if so_far is None or (n_fits % 2 and new is not None) else so_far
-    if start is None:
-        return kink
-    best = start.fitted(N_STEPS_OF_TWO)
-    foresight = _foresight(best, slope)
-    if so_far is not None and (before := _foresight(so_far, slope)) > foresight:
-        best, foresight = so_far, before
-    # The sides were chosen with the values in view, so the second set of scales has a price (R8).
-    n, n_scales = len(targets), len(scales.vector())
-    price = n_scales * np.log(n) / (2 * n)
-    is_useful = bool(foresight > _foresight(process, slope) + price)
-    return Kink(best.is_high, best.low_scales.vector(), best.high_scales.vector(), is_useful)
-
-
-def _model(state: ProcessState, told: Evaluations) -> Process | Maximum:
-    """Return what explains the values better: a process, or the larger of two."""
-    process, _ = _process(state, told)
-    kink = state.kink
-    two = _maximum(kink, process) if kink is not None and kink.is_useful else None
-    return process if two is None else two
-
-
-def _maximum(kink: Kink, process: Process) -> Maximum | None:
-    """Return the larger of two functions, with later evaluations sorted to their likelier sides.
-
-    None if there are too few values on a side: of very many evaluations, only the better and later are left.
-    """
-    if len(kink.is_high) > len(process.targets):
-        return None
-    low, high = Scales.of_vector(kink.low), Scales.of_vector(kink.high)
-    return _with_sides(Maximum.extended(process, kink.is_high, low, high))
-
-
-def _with_sides(model: Maximum) -> Maximum | None:
-    """Return the model if both of its functions have values enough, else None."""
-    n_high = int(model.is_high.sum())
-    return model if min(n_high, len(model.is_high) - n_high) >= FEWEST_ON_A_SIDE else None
-
-
-def _foresight(model: Process | Maximum, slope: FloatArray) -> float:
+def _foresight(process: Process, slope: FloatArray) -> float:
     """Return the mean log density of the lower half of the values, each given all others (R6)."""
-    densities = model.log_densities() + np.log(slope)
-    lower = model.targets <= np.median(model.targets)
+    densities = process.log_densities() + np.log(slope)
+    lower = process.targets <= np.median(process.targets)
     return float(densities[lower].mean())
 
 
@@ -273,18 +193,15 @@ def _process(state: ProcessState, told: Evaluations) -> tuple[Process, FloatArra
 
 
 def most_promising(
-    model: Process | Maximum,
-    told: Evaluations,
-    rng: np.random.Generator,
-    is_known: Callable[[FloatArray], bool],
+    process: Process, told: Evaluations, rng: np.random.Generator, is_known: Callable[[FloatArray], bool]
 ) -> FloatArray:
     """Return the new coded point of largest expected improvement that a search finds, shape (d,)."""
-    sites, d = model.sites, model.sites.dimension
-    lowest = float(model.at_data().min())
+    sites, d = process.sites, process.sites.dimension
+    lowest = float(process.at_data().min())
 
     def promise(x: FloatArray) -> FloatArray:
         """Return the logarithm of the improvement that is expected of coded points, (n, d) to (n,)."""
-        return model.log_improvement(x, lowest)
+        return log_improvement(*process.predict(x), lowest)
 
     best = told.x[told.order()[:N_BEST]]
     anywhere = sites.canonical(sites.uniform(rng.random((N_ANYWHERE, d))))
