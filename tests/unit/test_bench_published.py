@@ -47,6 +47,7 @@ def test_rows_of_files_read_them(tmp_path):
     [
         ({}, [30.0, 40.0, math.inf], True),
         ({}, [30.0, 41.0, 42.0], False),
+        ({}, [30.0, 39.0, 42.0, 43.0], False),  # the median of an even number is between two
         ({}, [], None),
         ({"slowest": 80.0}, [30.0, 40.0, 81.0], False),
         ({"share": 0.9}, [30.0] * 9 + [50.0], True),
