@@ -42,8 +42,9 @@ def held_out_ratios(scores: Table) -> str:
         ratios = [number(virtual_best_ratio(some, entry, when=when), "{:.2f}") for some in (scores, held_out)]
         parts.append(f"{ratios[0]} at {end_title(scores, when)} ({ratios[1]} on the rows held out)")
     return (
-        f"{len(held_out)} of the {len(scores)} rows are held out: no decision about the library may look at "
-        f"them. Area of {entry} over that of the virtual best peer: {', '.join(parts)}."
+        f"{len(held_out)} of the {len(scores)} rows are held out: nothing is tuned on them, but parts of "
+        f"the search were left out after a look at all rows, on other seeds. "
+        f"Area of {entry} over that of the virtual best peer: {', '.join(parts)}."
     )
 
 

@@ -398,7 +398,7 @@ def test_the_suite_of_small_budgets_has_a_table_of_ranks_with_the_held_out_rows(
     ]
     scores = measures.table(records)
     text = suite_section("small", scores)
-    assert "1 of the 2 rows are held out: no decision" in text
+    assert "1 of the 2 rows are held out: nothing is tuned on them" in text
     assert "| dcmaes auto | 1.0 | 1.0 | 1.5 | 1.0 | 1.0 | 1.5 | 2 |" in text
     assert "on the seeds that all of them ran" not in text
     assert "held out" not in suite_section("cma", scores)
