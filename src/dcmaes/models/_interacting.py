@@ -18,6 +18,8 @@ from dcmaes.models._sparse import (
     contrasts,
     explained,
     n_enough,
+    pair_columns,
+    pair_terms,
 )
 
 # Steps of the fixed-point iteration: where the values tell which groups matter, it has settled within so many
@@ -121,8 +123,12 @@ def _shares(columns: FloatArray, variance: FloatArray, targets: FloatArray) -> t
     return mean**2 / variance, np.maximum(1 - doubt, 1e-12) / variance
 
 
-def sparse_quadratic(x: FloatArray, values: FloatArray, n_states: IntArray) -> SparseQuadratic | None:
-    """Return the function with few interactions that has these values at coded points, or None.
+def sparse_quadratic(
+    x: FloatArray, values: FloatArray, n_states: IntArray
+) -> tuple[SparseQuadratic, bool] | None:
+    """Return a function with few interactions near these values at coded points, and whether it is the one.
+
+    None if the values tell nothing.
 
     Parameters
     ----------
@@ -137,19 +143,36 @@ def sparse_quadratic(x: FloatArray, values: FloatArray, n_states: IntArray) -> S
 
     >>> x = np.random.default_rng(0).integers(0, 2, size=(100, 20)).astype(float)
     >>> values = x[:, 3] - 2 * x[:, 0] * x[:, 7] + 4 * x[:, 3] * x[:, 12]
-    >>> found = sparse_quadratic(x, values, np.full(20, 2))
-    >>> found.pairs
-    array([[ 0,  7],
-           [ 3, 12]])
-    >>> bool(np.allclose(found.predict(x), values))
+    >>> function, is_identified = sparse_quadratic(x, values, np.full(20, 2))
+    >>> function.pairs, is_identified
+    (array([[ 0,  7],
+           [ 3, 12]]), True)
+    >>> bool(np.allclose(function.predict(x), values))
     True
     """
+    guess = None
+    # With two states there is nothing to tie.
+    for is_tied in (True, False) if n_states.max() > 2 else (False,):
+        found = _regressed(x, values, n_states, is_tied=is_tied)
+        if found is not None and found[1]:
+            return found
+        guess = guess or found
+    return guess
+
+
+def _regressed(
+    x: FloatArray, values: FloatArray, n_states: IntArray, *, is_tied: bool
+) -> tuple[SparseQuadratic, bool] | None:
+    """Return the same with coefficients of pairs that are tied, or are not."""
     every, number = numbered_pairs(len(n_states))
-    result = selected_groups([_whole(x, values, n_states, number)], len(n_states) + len(every))
+    part = _whole(x, values, n_states, number, is_tied=is_tied)
+    result = selected_groups([part], len(n_states) + len(every))
     if result is None:
         return None
     is_left, has_settled = result
-    return explained(every[is_left[len(n_states) :]], x, values, n_states) if has_settled else None
+    pairs = every[is_left[len(n_states) :]]
+    function, is_exact = explained(pairs, x, values, n_states, is_tied=is_tied)
+    return function, is_exact and has_settled
 
 
 def sparse_quadratic_by_differences(
@@ -181,8 +204,8 @@ def sparse_quadratic_by_differences(
         return None
     some = np.linspace(0, len(x) - 1, n_fitted).astype(np.int64)
     for _ in range(N_FITS):
-        function = explained(pairs, x[some], values[some], n_states)
-        if function is None:
+        function, is_exact = explained(pairs, x[some], values[some], n_states)
+        if not is_exact:
             return None
         misfit = np.abs(function.predict(x) - values)
         wrong = np.flatnonzero(misfit > EXACT * float(np.ptp(values[some])))
@@ -206,14 +229,15 @@ def numbered_pairs(d: int) -> tuple[IntArray, IntArray]:
     return pairs, number
 
 
-def _whole(x: FloatArray, values: FloatArray, n_states: IntArray, number: IntArray) -> Part:
+def _whole(
+    x: FloatArray, values: FloatArray, n_states: IntArray, number: IntArray, *, is_tied: bool
+) -> Part:
     """Return all terms that a function may have at coded points, centred, with mean square one in a group."""
-    z, site = contrasts(x, n_states), contrast_sites(n_states)
-    left, right = np.triu_indices(len(site), 1)
-    is_pair = site[left] != site[right]
-    left, right = left[is_pair], right[is_pair]
-    group = np.concatenate([site, number[site[left], site[right]]])
-    columns = np.concatenate([z, z[:, left] * z[:, right]], axis=1)
+    z, site, every = contrasts(x, n_states), contrast_sites(n_states), numbered_pairs(len(n_states))[0]
+    left, right, term = pair_terms(every, n_states, is_tied=is_tied)
+    first = np.unique(term, return_index=True)[1]
+    group = np.concatenate([site, number[site[left[first]], site[right[first]]]])
+    columns = np.concatenate([z, pair_columns(z, left, right, term)], axis=1)
     columns -= columns.mean(axis=0)
     size = np.maximum(np.bincount(group), 1)
     scale = np.sqrt(np.bincount(group, (columns**2).mean(axis=0)) / size)

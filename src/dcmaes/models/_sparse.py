@@ -76,6 +76,8 @@ class SparseQuadratic:
         Coefficients of the contrasts of single sites: n_states - 1 for each site.
     coupling : array of shape (p, p)
         Coefficients of their products: symmetric, zero where sites do not interact.
+    is_tied : bool
+        Whether pairs of sites with equally many states have one coefficient each, for equal states (S5).
     """
 
     n_states: IntArray
@@ -83,6 +85,7 @@ class SparseQuadratic:
     constant: float
     field: FloatArray
     coupling: FloatArray
+    is_tied: bool = False
 
     def predict(self, x: FloatArray) -> FloatArray:
         """Return the values at coded points, shape (n, d) to (n,)."""
@@ -94,7 +97,7 @@ class SparseQuadratic:
         """Return the function with the same pairs that has these values, this one if it does; else None."""
         if float(np.abs(self.predict(x) - values).max()) <= EXACT * spread(values):
             return self
-        function, is_exact = least_squares(self.pairs, x, values, self.n_states)
+        function, is_exact = least_squares(self.pairs, x, values, self.n_states, is_tied=self.is_tied)
         return function if is_exact else None
 
     @property
@@ -124,9 +127,10 @@ class SparseQuadratic:
         The values are those at coded points, shape (n, d); what they leave open, they do not tell.
         """
         d, site = len(self.n_states), contrast_sites(self.n_states)
-        columns, left, right = _columns(self.pairs, x, self.n_states)
+        left, right, term = pair_terms(self.pairs, self.n_states, is_tied=self.is_tied)
+        columns = _columns(x, self.n_states, left, right, term)
         _, size, direction = np.linalg.svd(columns, full_matrices=False)
-        is_open = (np.abs(direction[size <= ROUNDING * size.max()]) > ROUNDING).any(axis=0)[1 + len(site) :]
+        is_open = (np.abs(direction[size <= ROUNDING * size.max()]) > ROUNDING).any(axis=0)[1 + len(site) :][term]
         is_sure = ~is_open & (np.abs(self.coupling[left, right]) > ROUNDING * self._largest)
         is_told = np.zeros((d, d), dtype=bool)
         is_told[site[left[is_sure]], site[right[is_sure]]] = True
@@ -144,13 +148,14 @@ def n_enough(pairs: IntArray, n_states: IntArray) -> int:
 
 
 def least_squares(
-    pairs: IntArray, x: FloatArray, values: FloatArray, n_states: IntArray
+    pairs: IntArray, x: FloatArray, values: FloatArray, n_states: IntArray, *, is_tied: bool = False
 ) -> tuple[SparseQuadratic, bool]:
     """Return the sum over single sites and these pairs nearest to the values, and whether it has them.
 
     It has them only if few coefficients do it: others would have almost any values.
     """
-    columns, left, right = _columns(pairs, x, n_states)
+    left, right, term = pair_terms(pairs, n_states, is_tied=is_tied)
+    columns = _columns(x, n_states, left, right, term)
     mean, scale = float(values.mean()), float(values.std()) or 1.0
     targets = (values - mean) / scale
     # Of all functions with these values the shortest: nothing is added that no value speaks for.
@@ -161,25 +166,68 @@ def least_squares(
     weights *= scale
     p = int((n_states - 1).sum())
     coupling = np.zeros((p, p))
-    coupling[left, right] = coupling[right, left] = weights[1 + p :]
-    return SparseQuadratic(n_states, pairs, float(weights[0]) + mean, weights[1 : 1 + p], coupling), is_exact
+    coupling[left, right] = coupling[right, left] = weights[1 + p + term]
+    constant, field = float(weights[0]) + mean, weights[1 : 1 + p]
+    return SparseQuadratic(n_states, pairs, constant, field, coupling, is_tied), is_exact
 
 
-def _columns(pairs: IntArray, x: FloatArray, n_states: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
-    """Return the terms of a function at coded points: a constant, contrasts, and products of these two."""
-    z, site = contrasts(x, n_states), contrast_sites(n_states)
-    interacts = np.zeros((len(n_states), len(n_states)), dtype=bool)
+def pair_terms(
+    pairs: IntArray, n_states: IntArray, *, is_tied: bool = False
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the products of contrasts that make up the terms of these pairs: both factors, and the term.
+
+    Every product is a term of its own. If they are tied, those of two sites with equally many states make up
+    one, which tells whether both states are equal: (S5)
+
+    >>> left, right, term = pair_terms(np.array([[0, 1]]), np.array([3, 3]), is_tied=True)
+    >>> left.tolist(), right.tolist(), term.tolist()
+    ([0, 1], [2, 3], [0, 0])
+    """
+    d, site = len(n_states), contrast_sites(n_states)
+    interacts = np.zeros((d, d), dtype=bool)
     interacts[pairs[:, 0], pairs[:, 1]] = True
     left, right = np.nonzero(interacts[np.ix_(site, site)])
-    columns: FloatArray = np.concatenate([np.ones((len(x), 1)), z, z[:, left] * z[:, right]], axis=1)
-    return columns, left, right
+    if not is_tied:
+        return left, right, np.arange(len(left))
+    place = np.arange(len(site)) - np.searchsorted(site, site)
+    is_equal = n_states[site[left]] == n_states[site[right]]
+    stays = ~is_equal | (place[left] == place[right])
+    left, right, is_equal = left[stays], right[stays], is_equal[stays]
+    number = np.where(is_equal, site[left] * d + site[right], d * d + np.arange(len(left)))
+    return left, right, np.unique(number, return_inverse=True)[1]
+
+
+def pair_columns(z: FloatArray, left: IntArray, right: IntArray, term: IntArray) -> FloatArray:
+    """Return the sum of the products of each term at some points, from their contrasts."""
+    if len(term) == 0:
+        return np.zeros((len(z), 0))
+    order = np.argsort(term, kind="stable")
+    products = z[:, left[order]] * z[:, right[order]]
+    first = np.flatnonzero(np.diff(term[order], prepend=-1))
+    columns: FloatArray = products if len(first) == len(term) else np.add.reduceat(products, first, axis=1)
+    return columns
+
+
+def _columns(
+    x: FloatArray, n_states: IntArray, left: IntArray, right: IntArray, term: IntArray
+) -> FloatArray:
+    """Return the terms of a function at coded points: a constant, contrasts, and those of pairs."""
+    z = contrasts(x, n_states)
+    columns: FloatArray = np.concatenate(
+        [np.ones((len(x), 1)), z, pair_columns(z, left, right, term)], axis=1
+    )
+    return columns
 
 
 def explained(
-    pairs: IntArray, x: FloatArray, values: FloatArray, n_states: IntArray
-) -> SparseQuadratic | None:
-    """Return the sum over single sites and these pairs that has the values, or a few more pairs; or None."""
-    function, is_exact = least_squares(pairs, x, values, n_states)
+    pairs: IntArray, x: FloatArray, values: FloatArray, n_states: IntArray, *, is_tied: bool = False
+) -> tuple[SparseQuadratic, bool]:
+    """Return the sum over single sites and these pairs nearest to the values, and whether it has them.
+
+    If it nearly has them, a few more pairs are tried.
+    """
+    nearest, is_exact = least_squares(pairs, x, values, n_states, is_tied=is_tied)
+    function = nearest
     for n_more in MISSED:
         residuals = values - function.predict(x)
         if is_exact or float(residuals.var()) > NEARLY * float(values.var()):
@@ -188,8 +236,9 @@ def explained(
         if len(more) == 0:
             break
         pairs = np.concatenate([function.pairs, more])
-        function, is_exact = least_squares(pairs[np.lexsort(pairs.T[::-1])], x, values, n_states)
-    return function if is_exact else None
+        pairs = pairs[np.lexsort(pairs.T[::-1])]
+        function, is_exact = least_squares(pairs, x, values, n_states, is_tied=is_tied)
+    return (function, True) if is_exact else (nearest, False)
 
 
 def _missed(function: SparseQuadratic, x: FloatArray, residuals: FloatArray) -> IntArray:

@@ -27,6 +27,7 @@ LARGEST_SPACE = 400
 FIRST_LOOK, LOOK_FACTOR, LAST_LARGE_LOOK = 4, 1.25, 100
 # How the lowest points of a function are sought: so many sweeps for each so many contrasts.
 N_CHAINS, N_SWEEPS, SWEPT = 32, 200, 64
+UNKNOWN = "the values are no sum over few pairs of sites that is known"
 # Values beyond this are not used.
 LARGEST_VALUE = 1e100
 
@@ -155,17 +156,20 @@ def begin(sites: Sites, known: Evaluations) -> SparseState:
     """Return the state in which the function has been found, if there is one."""
     known = usable(known)
     best, none = known.row[known.order()[:1]], np.empty((0, sites.dimension))
-    state = SparseState(sites, best, None, none, 0, False, "the values are no sum over few pairs of sites")
+    state = SparseState(sites, best, None, none, 0, False, UNKNOWN)
     if not is_suitable(sites) or len(known) < 2:
         return state
-    function = None
+    found = None
     if n_contrasts(sites) <= SMALL_SPACE:
         some = spread(known, MOST_VALUES)
-        function = sparse_quadratic(some.x, some.value, sites.n_states)
-    if function is None:
+        found = sparse_quadratic(some.x, some.value, sites.n_states)
+    if found is not None and found[1]:
+        function: SparseQuadratic | None = found[0]
+    else:
         function = sparse_quadratic_by_differences(known.x, known.value, sites.n_states)
     if function is None:
-        return state
+        # What is known at least of the function may tell where it is low.
+        return state if found is None else _guessed(state, found[0], known.value)
     explained = spread(known, max(MOST_VALUES, function.n_enough))
     return _with_promises(replace(state, rows=explained.row), function, explained.value)
 
@@ -173,7 +177,10 @@ def begin(sites: Sites, known: Evaluations) -> SparseState:
 def learn(state: SparseState, told: Evaluations, memory: Memory) -> SparseState:
     """Return the state after some results: the same pairs, fitted to these values too."""
     fresh = usable(told.fresh())
-    if state.function is None or len(fresh) == 0:
+    if state.function is None:
+        left = state.promised[~memory.contains(state.promised)]
+        return replace(state, promised=left, why_over="" if len(left) else UNKNOWN)
+    if len(fresh) == 0:
         return replace(state, idle=state.idle + len(told))
     explained = memory.evaluations(state.rows)
     is_better = bool(fresh.value.min() < explained.value.min())
@@ -219,6 +226,12 @@ def _with_promises(state: SparseState, function: SparseQuadratic, value: FloatAr
     order = order[predicted[order] < value.min() - EXACT * float(value.std())]
     why_over = "" if len(order) else "no better point is predicted"
     return replace(state, function=function, promised=x[order], why_over=why_over)
+
+
+def _guessed(state: SparseState, function: SparseQuadratic, value: FloatArray) -> SparseState:
+    """Return the state in which the lowest points of a guess are evaluated, if it has the values nearly."""
+    guessed = _with_promises(state, function, value)
+    return replace(guessed, function=None, promised=guessed.promised[:BATCH])
 
 
 def usable(told: Evaluations) -> Evaluations:
