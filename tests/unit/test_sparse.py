@@ -15,7 +15,7 @@ from dcmaes.models._sparse import contrasts, least_squares
 from dcmaes.space import Categorical, Integer, Space
 from dcmaes.strategies import Evaluations
 from dcmaes.strategies.auto import SHARING, SPARSE, Auto
-from dcmaes.strategies.sparse import Sparse, next_look
+from dcmaes.strategies.sparse import BATCH, Sparse, next_look
 
 
 def of_ring(n_values, seed=0, n=30):
@@ -23,6 +23,12 @@ def of_ring(n_values, seed=0, n=30):
     problem = problems.ising_ring(n, instance=seed)
     x = points(n_values, np.full(n, 2), seed)
     return problem, told(x, [problem(row) for row in x])
+
+
+def identified(x, values, n_states):
+    """The function if these values identify it, else None."""
+    found = sparse_quadratic(x, values, n_states)
+    return found[0] if found is not None and found[1] else None
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -34,7 +40,7 @@ def of_ring(n_values, seed=0, n=30):
 def test_pairs_and_values_are_found_exactly(n_states, n_pairs, n_values, seed):
     function = random_function(n_states, n_pairs, seed)
     x = points(n_values, n_states, seed + 100)
-    found = sparse_quadratic(x, function.predict(x), n_states)
+    found = identified(x, function.predict(x), n_states)
     assert found is not None
     assert found.pairs.tolist() == function.pairs.tolist()
     unseen = points(200, n_states, seed + 200)
@@ -54,7 +60,7 @@ def test_nothing_is_found_where_values_do_not_tell(name, seed):
         "third order": sparse + x[:, 0] * x[:, 1] * x[:, 2],
         "few values": sparse,
     }[name]
-    assert sparse_quadratic(x, values, n_states) is None
+    assert identified(x, values, n_states) is None
 
 
 @pytest.mark.parametrize("outlier", [1e6, 1e30, 1e90])
@@ -62,9 +68,9 @@ def test_one_huge_value_does_not_hide_the_others(outlier):
     n_states = np.full(30, 2)
     x = points(400, n_states, 0)
     values = random_function(n_states, 20, 0).predict(x)
-    assert sparse_quadratic(x, values, n_states) is not None
+    assert identified(x, values, n_states) is not None
     values[7] = outlier
-    assert sparse_quadratic(x, values, n_states) is None
+    assert identified(x, values, n_states) is None
 
 
 def test_pairs_that_values_leave_open_are_not_told():
@@ -87,19 +93,19 @@ def test_a_covariance_that_rounding_errors_spoil_tells_nothing(monkeypatch):
     x = points(400, n_states, 0)
     values = random_function(n_states, 20, 0).predict(x)
     monkeypatch.setattr(_interacting, "NOISE", -1.0)
-    assert sparse_quadratic(x, values, n_states) is None
+    assert identified(x, values, n_states) is None
 
 
 def test_equal_values_tell_nothing():
     x = points(50, np.full(5, 2), 0)
-    assert sparse_quadratic(x, np.full(50, 7.0), np.full(5, 2)) is None
+    assert identified(x, np.full(50, 7.0), np.full(5, 2)) is None
 
 
 def test_a_pair_of_tiny_effect_is_found_too():
     n_states = np.full(30, 2)
     x = points(400, n_states, 0)
     values = random_function(n_states, 20, 0).predict(x) + 1e-4 * x[:, 3] * x[:, 4]
-    found = sparse_quadratic(x, values, n_states)
+    found = identified(x, values, n_states)
     assert [3, 4] in found.pairs.tolist()
 
 
@@ -108,10 +114,10 @@ def test_names_of_states_and_order_of_sites_make_no_difference():
     function = random_function(n_states, 6, 0)
     x = points(300, n_states, 1)
     values, rng = function.predict(x), np.random.default_rng(2)
-    plain = sparse_quadratic(x, values, n_states)
+    plain = identified(x, values, n_states)
     names, order = [rng.permutation(3) for _ in range(12)], rng.permutation(12)
     renamed = np.stack([name[column.astype(int)] for name, column in zip(names, x.T, strict=True)], axis=1)
-    other = sparse_quadratic(renamed[:, order].astype(float), values, n_states)
+    other = identified(renamed[:, order].astype(float), values, n_states)
     assert other.strength == pytest.approx(plain.strength[np.ix_(order, order)], abs=1e-8)
 
 
@@ -174,6 +180,32 @@ def test_a_value_that_contradicts_ends_the_search():
     state = strategy.init(Space.binary(30).sites, known, 0, np.random.default_rng(0))
     state = strategy.update(state, told(state.promised[:1], [problem.optimum + 1.5]))
     assert "contradicts" in strategy.convergence(state)
+    assert not strategy.interactions(state).any()
+
+
+def test_states_that_should_differ_are_told_from_few_values():
+    # 60 coefficients of pairs tell it, where four for each pair and two for each site would be too many.
+    problem = problems.graph_colouring(30, 3, instance=1)
+    n_states = np.full(30, 3)
+    x = points(300, n_states, 0)
+    found = identified(x, np.array([problem(row) for row in x]), n_states)
+    assert found.is_tied
+    assert {tuple(pair) for pair in found.pairs.tolist()} == set(problem.interactions)
+    unseen = points(200, n_states, 1)
+    assert found.predict(unseen) == pytest.approx([problem(row) for row in unseen], abs=1e-8)
+
+
+def test_the_lowest_points_of_a_guess_are_evaluated_once():
+    problem, known = of_ring(110)
+    strategy, rng = Alone(Sparse()), np.random.default_rng(0)
+    state = strategy.init(Space.binary(30).sites, known, 0, rng)
+    assert state.function is None
+    assert 0 < len(state.promised) <= BATCH
+    assert strategy.convergence(state) is None
+    x = strategy.sample(state, strategy.batch_size(state), rng)
+    assert x.tolist() == state.promised.tolist()
+    state = strategy.update(state, told(x, [problem(row) for row in x]))
+    assert "no sum over few pairs" in strategy.convergence(state)
     assert not strategy.interactions(state).any()
 
 
@@ -247,7 +279,7 @@ def test_looks_are_rare_and_only_where_they_suit():
     while looks[-1] < 32_000:
         looks.append(next_look(sites, int(looks[-1])))
     assert looks[0] == 4 * 64
-    assert len(looks) == 13
+    assert len(looks) == 17
     assert next_look(Space.binary(101).sites, 0) == 16 * 101
     assert next_look(Space.binary(101).sites, 16 * 101) == 20 * 101
     assert next_look(Space.binary(101).sites, 100 * 101) == np.inf

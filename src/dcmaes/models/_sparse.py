@@ -77,7 +77,7 @@ class SparseQuadratic:
     coupling : array of shape (p, p)
         Coefficients of their products: symmetric, zero where sites do not interact.
     is_tied : bool
-        Whether pairs of sites with equally many states have one coefficient each, for equal states (S5).
+        Whether pairs of sites with equally many states have one coefficient each, for equal states.
     """
 
     n_states: IntArray
@@ -130,7 +130,9 @@ class SparseQuadratic:
         left, right, term = pair_terms(self.pairs, self.n_states, is_tied=self.is_tied)
         columns = _columns(x, self.n_states, left, right, term)
         _, size, direction = np.linalg.svd(columns, full_matrices=False)
-        is_open = (np.abs(direction[size <= ROUNDING * size.max()]) > ROUNDING).any(axis=0)[1 + len(site) :][term]
+        is_open = (np.abs(direction[size <= ROUNDING * size.max()]) > ROUNDING).any(axis=0)[1 + len(site) :][
+            term
+        ]
         is_sure = ~is_open & (np.abs(self.coupling[left, right]) > ROUNDING * self._largest)
         is_told = np.zeros((d, d), dtype=bool)
         is_told[site[left[is_sure]], site[right[is_sure]]] = True
@@ -177,7 +179,7 @@ def pair_terms(
     """Return the products of contrasts that make up the terms of these pairs: both factors, and the term.
 
     Every product is a term of its own. If they are tied, those of two sites with equally many states make up
-    one, which tells whether both states are equal: (S5)
+    one, which tells whether both states are equal.
 
     >>> left, right, term = pair_terms(np.array([[0, 1]]), np.array([3, 3]), is_tied=True)
     >>> left.tolist(), right.tolist(), term.tolist()
@@ -189,6 +191,7 @@ def pair_terms(
     left, right = np.nonzero(interacts[np.ix_(site, site)])
     if not is_tied:
         return left, right, np.arange(len(left))
+    # (S5): the products of equal coordinates, which sum to a function of whether the states are equal.
     place = np.arange(len(site)) - np.searchsorted(site, site)
     is_equal = n_states[site[left]] == n_states[site[right]]
     stays = ~is_equal | (place[left] == place[right])

@@ -14,7 +14,7 @@ from dcmaes.strategies._evaluations import Evaluations
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies._protocol import Part
 
-# Points whose values are waited for, while each may still change the function.
+# Points whose values are waited for, while each may still change the function; and points of a guess.
 BATCH = 4
 # In spaces with at most so many contrasts the values are asked, at most so many, because the time grows with
 # the number of pairs and with the square of the number of values.
@@ -22,14 +22,15 @@ SMALL_SPACE, MOST_VALUES = 100, 1200
 # In spaces up to this size the differences that single changes have made are asked.
 LARGEST_SPACE = 400
 # The first look for a function is after so many evaluations for each contrast, in larger spaces after four
-# times as many; then whenever there are so many times as many. Beyond the most values used, which may be
-# others then, that is whenever there are twice as many; in larger spaces up to this many for each contrast.
-FIRST_LOOK, LOOK_FACTOR, LAST_LARGE_LOOK = 4, 1.25, 100
+# times as many; then whenever there are so many times as many. Beyond the most values used, which are partly
+# others then, that is the second factor; in larger spaces up to this many for each contrast.
+FIRST_LOOK, LOOK_FACTOR, LATE_FACTOR, LAST_LARGE_LOOK = 4, 1.25, 1.5, 100
 # How the lowest points of a function are sought: so many sweeps for each so many contrasts.
 N_CHAINS, N_SWEEPS, SWEPT = 32, 200, 64
-UNKNOWN = "the values are no sum over few pairs of sites that is known"
 # Values beyond this are not used.
 LARGEST_VALUE = 1e100
+# Why there is nothing to do where no function was found.
+UNKNOWN = "the values are no sum over few pairs of sites that is known"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +44,9 @@ class SparseState:
     rows : int array of shape (m,)
         Places in the memory of the feasible evaluations that the function has to explain.
     function : SparseQuadratic or None
-        The function, as far as the values tell.
+        The function, as far as the values tell; None if they do not identify it.
     promised : array of shape (k, d)
-        Points that it predicts to be better than all of these, the best one first.
+        Points that it, or else a guess, predicts to be better than all of these, the best one first.
     idle : int
         Evaluations since the last better point.
     has_improved : bool
@@ -148,7 +149,7 @@ def next_look(sites: Sites, n_evaluations: int) -> float:
     if not is_suitable(sites) or (is_collecting(sites) and n_evaluations >= LAST_LARGE_LOOK * n):
         return math.inf
     first = 4 * FIRST_LOOK if is_collecting(sites) else FIRST_LOOK
-    factor = 2.0 if n_evaluations >= MOST_VALUES and not is_collecting(sites) else LOOK_FACTOR
+    factor = LATE_FACTOR if n_evaluations >= MOST_VALUES and not is_collecting(sites) else LOOK_FACTOR
     return max(first * n, math.ceil(factor * n_evaluations))
 
 
@@ -168,7 +169,7 @@ def begin(sites: Sites, known: Evaluations) -> SparseState:
     else:
         function = sparse_quadratic_by_differences(known.x, known.value, sites.n_states)
     if function is None:
-        # What is known at least of the function may tell where it is low.
+        # What the values leave open of the function may matter little where it is low.
         return state if found is None else _guessed(state, found[0], known.value)
     explained = spread(known, max(MOST_VALUES, function.n_enough))
     return _with_promises(replace(state, rows=explained.row), function, explained.value)
@@ -177,7 +178,7 @@ def begin(sites: Sites, known: Evaluations) -> SparseState:
 def learn(state: SparseState, told: Evaluations, memory: Memory) -> SparseState:
     """Return the state after some results: the same pairs, fitted to these values too."""
     fresh = usable(told.fresh())
-    if state.function is None:
+    if state.function is None:  # a guess was made
         left = state.promised[~memory.contains(state.promised)]
         return replace(state, promised=left, why_over="" if len(left) else UNKNOWN)
     if len(fresh) == 0:
@@ -229,7 +230,7 @@ def _with_promises(state: SparseState, function: SparseQuadratic, value: FloatAr
 
 
 def _guessed(state: SparseState, function: SparseQuadratic, value: FloatArray) -> SparseState:
-    """Return the state in which the lowest points of a guess are evaluated, if it has the values nearly."""
+    """Return the state in which the lowest points of a guess are evaluated, and no more is made of it."""
     guessed = _with_promises(state, function, value)
     return replace(guessed, function=None, promised=guessed.promised[:BATCH])
 
