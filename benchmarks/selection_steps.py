@@ -57,7 +57,7 @@ def row(kind, n, n_pairs, given_up_after):
         if kind != "random":
             x = points_of_a_run(value, n, seed)
         values = np.array([value(point) for point in x])
-        part = _interacting._whole(x, values, np.full(D, 2), NUMBER)
+        part = _interacting._whole(x, values, np.full(D, 2), NUMBER, is_tied=False)
         never, long = selected(part, _interacting.N_STEPS)
         early, short = selected(part, given_up_after)
         n_settled += never is not None
