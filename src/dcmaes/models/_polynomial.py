@@ -11,7 +11,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.models._sparse import EXACT, contrast_sites, contrast_table, contrasts, spread
+from dcmaes.models._sparse import COLD, EXACT, contrast_sites, contrast_table, contrasts, spread
 
 # Terms that a function may have: the time grows with the cube.
 MOST_TERMS = 2500
@@ -21,6 +21,8 @@ LEFT_OUT, FEWEST_LEFT_OUT = 0.1, 20
 RIDGE = 1e-10
 # Entries of the largest table that is made to find a minimum.
 LARGEST_TABLE = 2.0**20
+# How low points are sought where tables would be larger: so many chains, and so many sweeps over all sites.
+N_CHAINS, N_SWEEPS = 64, 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +157,59 @@ def minimum_of(function: Polynomial) -> FloatArray | None:
     for site, choice in reversed(choices):
         x[site] = choice.values[tuple(x[list(choice.sites)].astype(np.int64))]
     return x
+
+
+def low_point_of(function: Polynomial) -> FloatArray:
+    """Return the lowest of the points that chains end at while the temperature falls, coded, shape (d,).
+
+    >>> parent, last = np.array([-1, 0, 0, 1]), np.array([-1, 0, 1, 1])
+    >>> low_point_of(Polynomial(np.full(2, 2), parent, last, np.array([0.0, 1.0, 2.0, 4.0])))
+    array([0., 1.])
+    """
+    n_states, site = function.n_states, contrast_sites(function.n_states)
+    around, rng = _around(function), np.random.default_rng(len(function.parent))
+    x = np.floor(rng.random((N_CHAINS, len(n_states))) * n_states)
+    # One row for each contrast, so that those of a product lie together, and ones for what it does not have.
+    z = np.concatenate([contrasts(x, n_states).T, np.ones((1, N_CHAINS))])
+    free = np.flatnonzero(n_states > 1).tolist()
+    tables = {i: contrast_table(int(n_states[i])) for i in free}
+
+    def energies(i: int) -> FloatArray:
+        """Return the energy of each state of a site, given all other sites, shape (c, n_chains)."""
+        others, coefficients = around[i]
+        given_others: FloatArray = tables[i] @ (coefficients @ z[others].prod(axis=1))
+        return given_others
+
+    hot = max((float(np.ptp(energies(i), axis=0).max()) for i in free), default=0.0)
+    for temperature in hot * np.geomspace(1.0, COLD, N_SWEEPS):
+        for i in free:
+            energy = energies(i)
+            state = (temperature * rng.gumbel(size=energy.shape) - energy).argmax(axis=0)
+            x[:, i], z[np.flatnonzero(site == i)] = state, tables[i][state].T
+    lowest: FloatArray = x[int(function.predict(x).argmin())]
+    return lowest
+
+
+def _around(function: Polynomial) -> dict[int, tuple[IntArray, FloatArray]]:
+    """Return for each site the terms that contain it: their other contrasts, shape (t, k), and coefficients of
+    its own contrasts, shape (c - 1, t).
+    """
+    site = contrast_sites(function.n_states)
+    sets: list[tuple[int, ...]] = [()]
+    for parent, last in zip(function.parent[1:].tolist(), function.last[1:].tolist(), strict=True):
+        sets.append((*sets[parent], last))
+    longest = max(max(len(s) for s in sets) - 1, 1)
+    found: dict[int, tuple[IntArray, FloatArray]] = {}
+    for i in np.flatnonzero(function.n_states > 1).tolist():
+        first = int(np.searchsorted(site, i))
+        others: dict[tuple[int, ...], FloatArray] = {}
+        for s, weight in zip(sets, function.coefficients.tolist(), strict=True):
+            for own in (k for k in s if site[k] == i):
+                rest = others.setdefault(tuple(k for k in s if k != own), np.zeros(function.n_states[i] - 1))
+                rest[own - first] += weight
+        padded = [(*s, *[len(site)] * (longest - len(s))) for s in others]
+        found[i] = np.array(padded, dtype=np.int64).reshape(-1, longest), np.array(list(others.values())).T
+    return found
 
 
 class _Table(NamedTuple):

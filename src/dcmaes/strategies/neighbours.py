@@ -1,4 +1,4 @@
-"""Functions of sites with few neighbours each, identified by differences; see docs/maths.md, section W."""
+"""Functions of sites with few neighbours each, or of few terms, identified exactly; see docs/maths.md, section W."""
 
 from __future__ import annotations
 
@@ -10,16 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
-from dcmaes.models import EXACT, cliques, minimum_of, polynomial_of
+from dcmaes.models import (
+    EXACT,
+    MOST_INDICATORS,
+    Sets,
+    cliques,
+    low_point_of,
+    minimum_of,
+    polynomial_of,
+    sparse_sets,
+)
 from dcmaes.space import Sites
 from dcmaes.strategies._evaluations import WORST, Evaluations, Rank
 from dcmaes.strategies._memory import Memory
 from dcmaes.strategies._protocol import Part
 from dcmaes.strategies.blocks import ROUNDING, elsewhere, is_difference
-from dcmaes.strategies.sparse import spread, usable
+from dcmaes.strategies.sparse import n_contrasts, spread, usable
 
-# A site that interacts with more sites than this ends the search.
-MOST_NEIGHBOURS = 16
+# A site that interacts with more sites than this has no few neighbours; with more than this share of all other
+# sites, it ends the search.
+MOST_NEIGHBOURS, MOST_OF_ALL = 16, 0.5
+# The search for terms one after the other is given up if this share of all values are at random points.
+MOST_RANDOM = 0.25
 # The function is fitted again whenever there are this many times as many values.
 FIT_FACTOR = 1.15
 # So many random points for each term leave none open: if the function does not fit then, there is none.
@@ -52,6 +64,8 @@ class NeighboursState:
         Those of the next site, as far as is known.
     at : int
         The place in `order` of the site that it is compared with next.
+    is_near : bool
+        Whether terms are of neighbours, as far as is known; if not, they are found one after the other.
     n_told, n_random : int
         Evaluations that it has proposed; those of them at random points.
     fit_at : int
@@ -74,6 +88,7 @@ class NeighboursState:
     asked: tuple[tuple[int, ...], ...] = ()
     found: tuple[int, ...] = ()
     at: int = 1
+    is_near: bool = True
     n_told: int = 0
     n_random: int = 0
     fit_at: int = 0
@@ -82,8 +97,8 @@ class NeighboursState:
 
     @property
     def is_asking(self) -> bool:
-        """Whether not all sites were asked yet."""
-        return len(self.asked) < len(self.order)
+        """Whether neighbours are asked for, and not all sites were asked yet."""
+        return self.is_near and len(self.asked) < len(self.order)
 
     @property
     def interacts(self) -> NDArray[np.bool_]:
@@ -103,7 +118,8 @@ class NeighboursState:
 class Neighbours(Part[NeighboursState]):
     """Find out which sites interact, fit a function with a table for all that interact, and minimize it.
 
-    Exact where each site interacts with a few others and there is no noise, and soon over where not
+    Exact where each site interacts with a few others and there is no noise. If some interact with more, but
+    only in few pairs and triples, these are found in all values; soon over where that cannot be
     (docs/maths.md, section W).
 
     Examples
@@ -222,32 +238,55 @@ def _compared(state: NeighboursState, memory: Memory) -> NeighboursState:
     depends = is_difference(state.level, [memory.rank(x) or WORST for x in _corners(state, state.at)])
     if state.at >= len(state.order):  # all others together: what seems far has to be far
         if depends:
-            return replace(state, why_over="a variable depends on more than its neighbours")
+            return _one_by_one(state, memory, "a variable depends on more than its neighbours")
         asked = (*state.asked, state.found)
         return replace(state, asked=asked, found=(), at=len(asked) + 1)
     found = (*state.found, state.order[state.at]) if depends else state.found
     state = replace(state, found=found, at=state.at + 1)
-    if state.interacts[state.order[len(state.asked)]].sum() > MOST_NEIGHBOURS:
-        return replace(state, why_over=f"a variable interacts with more than {MOST_NEIGHBOURS} others")
+    n_found = int(state.interacts[state.order[len(state.asked)]].sum())
+    if n_found > MOST_NEIGHBOURS:
+        if n_found > MOST_OF_ALL * (len(state.order) - 1):
+            return replace(state, why_over="a variable interacts with most others")
+        return _one_by_one(state, memory, f"a variable interacts with more than {MOST_NEIGHBOURS} others")
     return state
+
+
+def _one_by_one(state: NeighboursState, memory: Memory, reason: str) -> NeighboursState:
+    """Return the state in which terms are found one after the other; it is over if there may be too many."""
+    if n_contrasts(state.sites) > MOST_INDICATORS:
+        return replace(state, why_over=reason)
+    return replace(state, is_near=False, fit_at=len(memory))
 
 
 def _fitted(state: NeighboursState, memory: Memory) -> NeighboursState:
     """Return the state with the lowest point of the function, if there are enough values to know it."""
-    sets = cliques(state.interacts, state.sites.n_states)
-    if sets is None:
-        return replace(state, why_over="the function has too many terms")
-    known = spread(usable(memory.evaluations(np.arange(len(memory)))), MOST_VALUES)
-    function = polynomial_of(sets, known.x, known.value, state.sites.n_states)
+    known, n_states = usable(memory.evaluations(np.arange(len(memory)))), state.sites.n_states
+    if state.is_near:
+        sets = cliques(state.interacts, n_states)
+        if sets is None:
+            return _one_by_one(state, memory, "the function has too many terms")
+    else:
+        sets = sparse_sets(known.x, known.value, n_states)
+    known = spread(known, MOST_VALUES)
+    function = None if sets is None else polynomial_of(sets, known.x, known.value, n_states)
     if function is None:
-        n_terms = sum(int(np.prod(state.sites.n_states[list(s)] - 1)) for level in sets for s in level)
-        if state.n_random > ENOUGH * n_terms:
-            return replace(state, why_over="the values are no function of neighbours")
-        return replace(state, fit_at=math.ceil(FIT_FACTOR * max(len(memory), n_terms)))
+        return _waiting(state, memory, sets)
     x = minimum_of(function)
     if x is None:
-        return replace(state, why_over="the function cannot be minimized exactly")
+        x = low_point_of(function)
     return replace(state, promised=x[None], predicted=float(function.predict(x[None])[0]))
+
+
+def _waiting(state: NeighboursState, memory: Memory, sets: Sets | None) -> NeighboursState:
+    """Return the state that waits for more values, unless those at random points would have been enough."""
+    if not state.is_near:
+        if state.n_random > MOST_RANDOM * len(memory):
+            return replace(state, why_over="the values are no function of few pairs and triples")
+        return replace(state, fit_at=math.ceil(FIT_FACTOR * len(memory)))
+    n_terms = sum(int(np.prod(state.sites.n_states[list(s)] - 1)) for level in sets or [] for s in level)
+    if state.n_random > ENOUGH * n_terms:
+        return replace(state, why_over="the values are no function of neighbours")
+    return replace(state, fit_at=math.ceil(FIT_FACTOR * max(len(memory), n_terms)))
 
 
 def _judged(state: NeighboursState, memory: Memory) -> NeighboursState:
