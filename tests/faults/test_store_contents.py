@@ -75,7 +75,7 @@ OTHER = "other tables, indices, views or triggers than expected"
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("PRAGMA user_version = 99", "has version 99; this library reads version 13"),
+        ("PRAGMA user_version = 99", "has version 99; this library reads version 14"),
         ("ALTER TABLE sitting ADD COLUMN mood TEXT", OTHER),
         ("CREATE TABLE more (x)", OTHER),
         ("CREATE VIEW more AS SELECT * FROM trial", OTHER),

@@ -11,7 +11,7 @@ from dcmaes import problems
 from dcmaes.space import Binary, Categorical, Space
 from dcmaes.strategies import Evaluations, Memory
 from dcmaes.strategies.auto import BLOCKS, NEIGHBOURS
-from dcmaes.strategies.neighbours import MOST_NEIGHBOURS, Neighbours
+from dcmaes.strategies.neighbours import FIT_FACTOR, MOST_NEIGHBOURS, MOST_RANDOM, Neighbours
 
 
 def told(x, *values):
@@ -77,17 +77,67 @@ def test_pending_points_are_not_proposed_again():
 
 def test_where_many_interact_it_is_soon_over():
     _, state, n = run(problems.labs(40), Space.binary(40))
-    assert f"more than {MOST_NEIGHBOURS} others" in state.why_over
+    assert state.why_over == "a variable interacts with most others"
     assert n <= 2 * 40
 
 
-def test_a_dependence_that_no_single_site_shows_ends_the_search():
-    def function(x):  # at zero, no pair of the first three interacts
-        return x[:3].prod() + x[3:].sum()
+def test_a_dependence_that_no_pair_shows_is_found_in_the_values():
+    def function(x):  # at zero no pair interacts
+        return x[:3].prod() + x[3:].sum() - 4 * x[0] * x[4] * x[8]
 
-    _, state, n = run(function, Space.binary(20))
-    assert state.why_over == "a variable depends on more than its neighbours"
+    strategy, rng = Alone(Neighbours()), np.random.default_rng(0)
+    x = rng.integers(0, 2, size=(180, 20)) * np.where(np.arange(20) == rng.choice([0, 4, 8], (180, 1)), 0, 1)
+    x = np.vstack([np.zeros(20), x])  # nowhere lower than at zero
+    state = strategy.init(Space.binary(20).sites, told(x, *map(function, x)), 1000, rng)
+    assert not state.base.any()
+    n = 0
+    while strategy.convergence(state) is None:
+        x = strategy.sample(state, 1, rng)
+        n += len(x)
+        state = strategy.update(state, told(x, function(x[0])))
+    assert not state.is_near
+    assert state.why_over == "the lowest point of the function is known"
+    assert function(state.promised[0]) == -2
     assert n < 20 * 21 / 2 + 40
+
+
+def test_clauses_of_three_variables_are_found_with_few_values_more():
+    problem, rng = problems.max_sat(30, 4.27, balanced=True, instance=100), np.random.default_rng(0)
+    strategy = Alone(Neighbours())
+    x = rng.integers(0, 2, size=(1000, 30)).astype(float)
+    state = strategy.init(Space.binary(30).sites, told(x, *map(problem, x)), 4000, rng)
+    n = 0
+    while strategy.convergence(state) is None:
+        x = strategy.sample(state, 1, rng)
+        n += len(x)
+        state = strategy.update(state, told(x, problem(x[0])))
+    assert state.why_over == "the lowest point of the function is known"
+    assert problem(state.promised[0]) == problem.optimum
+    assert not state.is_near
+    assert n < 1000
+
+
+def test_values_that_are_no_function_of_few_terms_cost_a_quarter_at_most():
+    problem, rng = problems.labs(20), np.random.default_rng(0)
+    strategy = Alone(Neighbours())
+    x = rng.integers(0, 2, size=(300, 20)).astype(float)
+    values = [problem(row) for row in x]
+    state = strategy.init(Space.binary(20).sites, told(x, *values), 4000, rng)
+    state, n = replace(state, why_over="", is_near=False, fit_at=300), 0
+    while strategy.convergence(state) is None:
+        x = strategy.sample(state, 1, rng)
+        n += len(x)
+        state = strategy.update(state, told(x, problem(x[0])))
+    assert state.why_over == "the values are no function of few pairs and triples"
+    assert n <= FIT_FACTOR * 300 / (1 - MOST_RANDOM) - 300 + 20
+
+
+def test_with_very_many_choices_neighbours_that_are_too_many_end_the_search():
+    rng = np.random.default_rng(0)
+    pairs = np.array([rng.choice(130, 2, replace=False) for _ in range(3000)])
+    _, state, n = run(lambda x: float((x[pairs[:, 0]] * x[pairs[:, 1]]).sum()), Space.binary(130))
+    assert state.why_over == f"a variable interacts with more than {MOST_NEIGHBOURS} others"
+    assert n < 260
 
 
 def test_a_value_that_is_not_as_predicted_asks_for_more_values():

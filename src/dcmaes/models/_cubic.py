@@ -1,4 +1,4 @@
-"""Which single sites, pairs and triples of sites a function has terms of: found in values, one after the other."""
+"""Which pairs and triples of sites a function has terms of, found in its values one after the other."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ FEWEST = 3
 # At each step no more terms join than so many and this share of those there are; one whose coefficient is
 # less than this many standard deviations from zero leaves.
 MOST_AT_ONCE, GROWTH, SMALLEST = 20, 0.35, 2.0
-# Steps; the terms found may be as many as this share of the values; what is left over is nothing below this
-# share of the variance.
-N_STEPS, LARGEST_SIZE, NOTHING = 40, 0.6, 1e-7
+# Steps; the terms found may be as many as this share of the values; what is left over is nothing below the
+# one share of what single sites leave, or below the other one of all that there was.
+N_STEPS, LARGEST_SIZE, NOTHING, ROUNDING = 40, 0.6, 1e-7, 1e-18
+# Share of the length of a column that is added, for those that others give.
+RIDGE = 1e-10
 
 Sets = list[list[tuple[int, ...]]]
 
@@ -60,14 +62,13 @@ def sparse_sets(x: FloatArray, values: FloatArray, n_states: IntArray) -> Sets |
     site = np.append(contrast_sites(n_states), -1)
     found = {tuple(sorted({int(site[k]) for k in term} - {-1})) for term in terms}
     parts = {part for s in found for size in (2, 3) for part in combinations(s, size)}
-    singles = [(i,) for i in np.flatnonzero(n_states > 1).tolist()]
+    singles: list[tuple[int, ...]] = [(i,) for i in np.flatnonzero(n_states > 1).tolist()]
     return [singles, sorted(s for s in parts if len(s) == 2), sorted(s for s in parts if len(s) == 3)]
 
 
 @dataclass(frozen=True, eq=False)
 class _Regression:
-    """Values with their covariance if every pair and every triple of indicators may matter, by few of which they
-    are to be explained.
+    """Values, and the pairs and triples of indicators, by few of which to explain them.
 
     Attributes
     ----------
@@ -81,7 +82,7 @@ class _Regression:
         The terms that are always there: a constant and single indicators.
     candidates : int array of shape (t, 3)
         The pairs and triples of indicators; -1 in the place of the third one in a pair.
-    spread : array of shape (t,)
+    lengths : array of shape (t,)
         Squared length of each candidate.
     log_odds : array of shape (t,)
         How likely each is to matter, a priori.
@@ -92,7 +93,7 @@ class _Regression:
     targets: FloatArray
     plain: FloatArray
     candidates: IntArray
-    spread: FloatArray
+    lengths: FloatArray
     log_odds: FloatArray
 
     @classmethod
@@ -104,24 +105,20 @@ class _Regression:
         state = place + (place >= base[site])
         states = (x[:, site] == state).astype(np.float64)
         pairs, triples = _pairs(len(site)), _triples(len(site))
-        odds = [EXPECTED * len(x) / len(pairs), EXPECTED * len(x) / max(len(triples), 1)]
-        odds = [min(o, 0.5) for o in odds]
-        same = states @ states.T
-        # (W4)
-        covariance = OF_SINGLES * (1 + same) + odds[0] * same * (same - 1) / 2
-        covariance += odds[1] * same * (same - 1) * (same - 2) / 6
-        covariance[np.diag_indices_from(covariance)] += NOISE
+        sizes = [len(pairs), len(triples)]
+        shares = [min(EXPECTED * len(x) / size, 0.5) for size in sizes]
         try:
-            factor = scipy.linalg.cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
+            factor = scipy.linalg.cholesky(
+                _covariance(states, shares), lower=True, overwrite_a=True, check_finite=False
+            )
         except np.linalg.LinAlgError:
             return None
-        rng, sizes = np.random.default_rng(0), [len(pairs), len(triples)]
-        lengths = np.zeros(sum(sizes))
+        rng, lengths = np.random.default_rng(0), np.zeros(sum(sizes))
         for _ in range(N_PROBES):
             probe = _divided(factor, rng.choice([-1.0, 1.0], len(x)), transposed=True)
             lengths += _sums(states, probe) ** 2 / N_PROBES
         mean = np.repeat([lengths[: sizes[0]].mean(), lengths[sizes[0] :].mean()], sizes)
-        log_odds = np.repeat(np.log(odds), sizes)
+        log_odds = np.repeat(np.log(shares), sizes)
         log_odds[_sums(states, np.ones(len(x))) < FEWEST] = -np.inf
         return cls(
             states,
@@ -135,36 +132,37 @@ class _Regression:
 
     def terms(self) -> list[list[int]] | None:
         """Return the pairs and triples that leave nothing over, or None."""
-        chosen, columns = np.empty(0, dtype=np.int64), self.plain
-        left, doubt = _left(columns, self.targets)[:2]
-        first = doubt
+        n_plain, chosen = self.plain.shape[1], np.empty(0, dtype=np.int64)
+        columns, gram = self.plain, self.plain.T @ self.plain
+        left, doubt, _ = _left(columns, gram, self.targets)
+        first, nothing = doubt, max(NOTHING * doubt, ROUNDING * float(self.targets @ self.targets))
         for _ in range(N_STEPS):
-            gain = self._gains(left, doubt, first)
-            gain[chosen] = -np.inf
-            n_new = min(int((gain > 0).sum()), MOST_AT_ONCE + int(GROWTH * len(chosen)))
-            if n_new == 0 or len(chosen) + n_new > LARGEST_SIZE * len(self.targets):
-                return None
-            new = np.argpartition(-gain, n_new - 1)[:n_new]
-            columns = np.column_stack([columns, _divided(self.factor, self._columns(new))])
-            chosen = np.concatenate([chosen, new])
-            left, doubt, certainty = _left(columns, self.targets)
-            stays = certainty > SMALLEST
-            stays[: self.plain.shape[1]] = True
-            if not stays.all():
-                chosen, columns = chosen[stays[self.plain.shape[1] :]], columns[:, stays]
-                left, doubt, _ = _left(columns, self.targets)
-            if doubt < NOTHING * first:
+            if doubt <= nothing:
                 terms: list[list[int]] = self.candidates[chosen].tolist()
                 return terms
+            gains = self._gains(left, doubt, first)
+            gains[chosen] = -np.inf
+            n_new = min(int((gains > 0).sum()), MOST_AT_ONCE + int(GROWTH * len(chosen)))
+            if n_new == 0 or len(chosen) + n_new > LARGEST_SIZE * len(self.targets):
+                return None
+            new = np.argpartition(-gains, n_new - 1)[:n_new]
+            chosen, more = np.concatenate([chosen, new]), _divided(self.factor, self._columns(new))
+            across = columns.T @ more
+            columns, gram = np.hstack([columns, more]), np.block([[gram, across], [across.T, more.T @ more]])
+            left, doubt, certainty = _left(columns, gram, self.targets)
+            stays = certainty > SMALLEST
+            stays[:n_plain] = True
+            if not stays.all():
+                chosen, columns, gram = chosen[stays[n_plain:]], columns[:, stays], gram[np.ix_(stays, stays)]
+                left, doubt, _ = _left(columns, gram, self.targets)
         return None
 
     def _gains(self, left: FloatArray, doubt: float, first: float) -> FloatArray:
-        """Return the logarithm of the odds that each candidate matters, given what is left over, shape (t,)."""
+        """Return the logarithm of the odds that each candidate matters, shape (t,)."""
         score = _sums(self.states, _divided(self.factor, left, transposed=True))
-        ratio = self.spread * first / doubt
-        # (W5)
-        log_ratio = score**2 / (self.spread * doubt) * ratio / (1 + ratio) - np.log1p(ratio)
-        gains: FloatArray = 0.5 * log_ratio + self.log_odds
+        ratio = self.lengths * first / doubt
+        explained = score**2 / (self.lengths * doubt)
+        gains: FloatArray = 0.5 * (explained * ratio / (1 + ratio) - np.log1p(ratio)) + self.log_odds  # (W5)
         return gains
 
     def _columns(self, which: IntArray) -> FloatArray:
@@ -174,20 +172,27 @@ class _Regression:
         return columns
 
 
+def _covariance(states: FloatArray, shares: list[float]) -> FloatArray:
+    """Return the covariance of values if these shares of all pairs and triples matter, shape (n, n)."""
+    same = states @ states.T
+    pairs, triples = same * (same - 1) / 2, same * (same - 1) * (same - 2) / 6
+    covariance: FloatArray = OF_SINGLES * (1 + same) + shares[0] * pairs + shares[1] * triples  # (W4)
+    covariance[np.diag_indices_from(covariance)] += NOISE
+    return covariance
+
+
 def _divided(factor: FloatArray, columns: FloatArray, *, transposed: bool = False) -> FloatArray:
     """Return columns divided by a lower triangular factor, or by its transpose."""
     divided: FloatArray = scipy.linalg.solve_triangular(
-        factor, columns, lower=True, trans=int(transposed), check_finite=False
+        factor, columns, lower=True, trans="T" if transposed else "N", check_finite=False
     )
     return divided
 
 
-def _left(columns: FloatArray, targets: FloatArray) -> tuple[FloatArray, float, FloatArray]:
+def _left(columns: FloatArray, gram: FloatArray, targets: FloatArray) -> tuple[FloatArray, float, FloatArray]:
     """Return what least squares leave over, its variance, and each coefficient in standard deviations."""
-    gram = columns.T @ columns
-    gram[np.diag_indices_from(gram)] *= 1 + 1e-10
-    gram[np.diag_indices_from(gram)] += 1e-10
-    inverse = scipy.linalg.inv(gram, check_finite=False)
+    ridge = RIDGE * (1 + np.diag(gram))
+    inverse = scipy.linalg.inv(gram + np.diag(ridge), check_finite=False)
     weights = inverse @ (columns.T @ targets)
     left = targets - columns @ weights
     doubt = float(left @ left) / max(len(targets) - columns.shape[1], 1)
@@ -208,7 +213,7 @@ def _triples(p: int) -> IntArray:
 
 
 def _sums(states: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the sum of the weights of the points that have each pair and each triple: (W6)."""
+    """Return the sum of the weights of the points that have each pair and each triple."""
     p = states.shape[1]
     sums = [((states * weights[:, None]).T @ states)[np.triu_indices(p, 1)]]
     for i, later in _later(p):

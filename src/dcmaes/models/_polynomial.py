@@ -184,15 +184,16 @@ def low_point_of(function: Polynomial) -> FloatArray:
     for temperature in hot * np.geomspace(1.0, COLD, N_SWEEPS):
         for i in free:
             energy = energies(i)
-            state = (temperature * rng.gumbel(size=energy.shape) - energy).argmax(axis=0)
+            state = (temperature * rng.gumbel(size=energy.shape) - energy).argmax(axis=0)  # (S3)
             x[:, i], z[np.flatnonzero(site == i)] = state, tables[i][state].T
     lowest: FloatArray = x[int(function.predict(x).argmin())]
     return lowest
 
 
 def _around(function: Polynomial) -> dict[int, tuple[IntArray, FloatArray]]:
-    """Return for each site the terms that contain it: their other contrasts, shape (t, k), and coefficients of
-    its own contrasts, shape (c - 1, t).
+    """Return for each site the terms that contain it.
+
+    Those are their other contrasts, shape (t, k), and the coefficients of its own ones, shape (c - 1, t).
     """
     site = contrast_sites(function.n_states)
     sets: list[tuple[int, ...]] = [()]

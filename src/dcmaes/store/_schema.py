@@ -15,7 +15,7 @@ from dcmaes._validation import ArgumentError
 
 # "dcma" in ASCII: says in the header of the database whose it is.
 APPLICATION_ID = 0x64636D61
-VERSION = 13
+VERSION = 14
 # Added to the version of a store with several objectives, which libraries that know only one refuse: there
 # the column `value` holds text, a JSON list of all values.
 SEVERAL = 100

@@ -1,4 +1,4 @@
-"""Functions of sites with few neighbours each, or of few terms, identified exactly; see docs/maths.md, section W."""
+"""Functions of sites with few neighbours each, or of few terms; see docs/maths.md, section W."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from dcmaes.strategies._protocol import Part
 from dcmaes.strategies.blocks import ROUNDING, elsewhere, is_difference
 from dcmaes.strategies.sparse import n_contrasts, spread, usable
 
-# A site that interacts with more sites than this has no few neighbours; with more than this share of all other
-# sites, it ends the search.
+# A site that interacts with more sites than this has not a few neighbours only. If these are more than this
+# share of those it was compared with, the search is over.
 MOST_NEIGHBOURS, MOST_OF_ALL = 16, 0.5
 # The search for terms one after the other is given up if this share of all values are at random points.
 MOST_RANDOM = 0.25
@@ -245,7 +245,7 @@ def _compared(state: NeighboursState, memory: Memory) -> NeighboursState:
     state = replace(state, found=found, at=state.at + 1)
     n_found = int(state.interacts[state.order[len(state.asked)]].sum())
     if n_found > MOST_NEIGHBOURS:
-        if n_found > MOST_OF_ALL * (len(state.order) - 1):
+        if n_found > MOST_OF_ALL * (state.at - 1):
             return replace(state, why_over="a variable interacts with most others")
         return _one_by_one(state, memory, f"a variable interacts with more than {MOST_NEIGHBOURS} others")
     return state
