@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from dcmaes._validation import FloatArray, IntArray
 from dcmaes.models._sparse import contrast_sites
 
-# Values that are used at most, evenly spread, and indicators of states that there may be: the time grows with
-# the cube of either, the memory with the square of the one and the cube of the other.
+# Values that are used at most, evenly spread, and indicators of states that there may be, which a byte can
+# count: the time grows with the cube of either, the memory with the square of values, the cube of indicators.
 MOST_USED, MOST_INDICATORS = 4000, 128
-# One pair and one triple in so many values are expected to matter.
+# So many pairs and so many triples for each value are expected to matter.
 EXPECTED = 0.1
 # Prior variance of a constant and of the terms of single sites, which all matter, and variance that counts as
 # noise, in units of the variance of a coefficient.
@@ -174,9 +174,10 @@ class _Regression:
 
 def _covariance(states: FloatArray, shares: list[float]) -> FloatArray:
     """Return the covariance of values if these shares of all pairs and triples matter, shape (n, n)."""
-    same = states @ states.T
-    pairs, triples = same * (same - 1) / 2, same * (same - 1) * (same - 2) / 6
-    covariance: FloatArray = OF_SINGLES * (1 + same) + shares[0] * pairs + shares[1] * triples  # (W4)
+    m = np.arange(states.shape[1] + 1)
+    pairs, triples = m * (m - 1) / 2, m * (m - 1) * (m - 2) / 6
+    of_same = OF_SINGLES * (1 + m) + shares[0] * pairs + shares[1] * triples  # (W4)
+    covariance: FloatArray = of_same[(states @ states.T).astype(np.uint8)]
     covariance[np.diag_indices_from(covariance)] += NOISE
     return covariance
 
