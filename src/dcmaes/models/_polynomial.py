@@ -22,7 +22,7 @@ RIDGE = 1e-10
 # Entries of the largest table that is made to find a minimum.
 LARGEST_TABLE = 2.0**20
 # How low points are sought where tables would be larger: so many chains, and so many sweeps over all sites.
-N_CHAINS, N_SWEEPS = 64, 400
+N_CHAINS, N_SWEEPS = 512, 1000
 
 
 @dataclass(frozen=True, eq=False)
