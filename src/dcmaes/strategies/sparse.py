@@ -30,7 +30,7 @@ N_CHAINS, N_SWEEPS, SWEPT = 32, 200, 64
 # Values beyond this are not used.
 LARGEST_VALUE = 1e100
 # Why there is nothing to do where no function was found.
-UNKNOWN = "the values are no sum over few pairs of sites that is known"
+UNKNOWN = "no sum over few pairs of variables explains the values so far"
 
 
 @dataclass(frozen=True, eq=False)
