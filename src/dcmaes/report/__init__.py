@@ -4,8 +4,15 @@ Each plot is a pair: a `..._data` function that computes plain arrays, and a `pl
 them with matplotlib (the extra `plot`).
 """
 
-from dcmaes.report._convergence import Convergence, convergence_data, plot_convergence
 from dcmaes.report._coordinates import Coordinates, coordinates_data, plot_coordinates
+from dcmaes.report._course import (
+    Convergence,
+    Timeline,
+    convergence_data,
+    plot_convergence,
+    plot_timeline,
+    timeline_data,
+)
 from dcmaes.report._front import (
     FrontPath,
     FrontPicture,
@@ -37,7 +44,6 @@ from dcmaes.report._marginals import (
 )
 from dcmaes.report._page import render_html, write_html
 from dcmaes.report._run import one_objective
-from dcmaes.report._timeline import Timeline, plot_timeline, timeline_data
 
 __all__ = [
     "Band",

@@ -20,14 +20,13 @@ import numpy as np
 
 from dcmaes._html import value_text
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.report._convergence import Convergence, convergence_data
 from dcmaes.report._coordinates import coordinates_data
+from dcmaes.report._course import Convergence, convergence_data, timeline_data
 from dcmaes.report._front import front_data, front_path_data
 from dcmaes.report._importance import importance_data
 from dcmaes.report._interactions import correlations_data, graph_data, interactions_data
 from dcmaes.report._marginals import marginals_data
 from dcmaes.report._run import RunData, one_objective, read_run, reproduction
-from dcmaes.report._timeline import timeline_data
 from dcmaes.run._history import STATUSES, point_texts
 
 _MOST_MARKS = 2000
