@@ -34,7 +34,7 @@ def main():
             parts = read_run(result)
             times = (
                 seconds(lambda result=result: write_html(result, Path(folder) / "report.html")),
-                seconds(lambda parts=parts: parts.effects),
+                seconds(lambda parts=parts: parts.importance),
                 seconds(lambda parts=parts: parts.interactions),
             )
             lines.append(f"| {dimension} | {n_evaluations:,} | {' | '.join(f'{t:.1f}' for t in times)} |")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from dcmaes._validation import FloatArray, IntArray, check_choice, shown
 from dcmaes.optimizer import History, Result
 from dcmaes.report._drawing import axis_position, variable_labels
-from dcmaes.report._effects import Effects, total_effects
 from dcmaes.space import Space
 from dcmaes.store import StoredRun
+
+if TYPE_CHECKING:
+    from dcmaes.report._importance import Importance
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,16 +129,18 @@ class RunData:
         return np.where(self.is_active, axis_position(self.space, self.x), np.nan)
 
     @cached_property
-    def effects(self) -> Effects:
+    def importance(self) -> Importance:
         """How much each variable matters, from the feasible evaluations."""
+        from dcmaes.report._importance import total_effects  # whose plot reads runs
+
         is_sound = self.statuses == "ok"
-        return total_effects(self.space.sites, self.x[is_sound], self.values[is_sound])
+        return total_effects(self.names, self.space.sites, self.x[is_sound], self.values[is_sound])
 
     def foremost(self, sites: IntArray, limit: int) -> IntArray:
         """Return at most `limit` of the variables: all in their order, or the most important ones first."""
         if len(sites) <= limit:
             return sites
-        return sites[np.argsort(-self.effects.share[sites], kind="stable")[:limit]]
+        return sites[np.argsort(-self.importance.share[sites], kind="stable")[:limit]]
 
     @cached_property
     def interactions(self) -> FloatArray:
