@@ -13,10 +13,9 @@ from functools import partial
 
 from dcmaes._guards import Interrupts
 from dcmaes._validation import check_duration, check_integer, shown
-from dcmaes.optimizer._measurement import ALL_HANG, Evaluator, InlineEvaluator, Objective
+from dcmaes.optimizer._measurement import ALL_HANG, CheckedObjective, Evaluator, InlineEvaluator, Objective
 from dcmaes.optimizer._optimizer import Optimizer
 from dcmaes.optimizer._progress import show_progress
-from dcmaes.run._objectives import CheckedObjective
 from dcmaes.run._result import Result
 from dcmaes.run._run import Run
 from dcmaes.run._settings import StopReason

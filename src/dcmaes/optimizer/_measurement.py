@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dcmaes._guards import Interrupts
+from dcmaes.run._objectives import Objectives
 from dcmaes.run._trial import Reading, Trial, failure, read, thaw
 
 Objective = Callable[[Any], Any]
@@ -39,6 +40,18 @@ def measure(objective: Objective, argument: Any) -> Reading:
         told = error
     seconds = time.perf_counter() - begun
     return read(told)._replace(seconds=seconds, worker=name_worker(), started_at=started_at)
+
+
+class CheckedObjective:
+    """An objective whose values are counted and checked where it is called, also in another process."""
+
+    def __init__(self, objective: Objective, objectives: Objectives) -> None:
+        self._objective = objective
+        self._objectives = objectives
+        self.takes_trial = getattr(objective, "takes_trial", False)
+
+    def __call__(self, argument: Any) -> Reading:
+        return read(self._objective(argument), self._objectives)
 
 
 def measure_remotely(objective: Objective, argument: Any, token: object = None) -> Reading:

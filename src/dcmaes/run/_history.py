@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._html import html_table, value_text
 from dcmaes._validation import FloatArray, IntArray, readonly
-from dcmaes.run._objectives import Objectives
 from dcmaes.space import Integer, Space, Variable
 from dcmaes.strategies import Memory
+
+if TYPE_CHECKING:
+    from dcmaes.run._objectives import Objectives
 
 _BLOCK = 1024
 # How much a notebook shows.

@@ -1,18 +1,23 @@
-"""Several objectives: their names and directions, and what an evaluation may give for them."""
+"""Several objectives: what an evaluation may give for them, and the front of what no other one dominates."""
 
 from __future__ import annotations
 
 import math
 import operator
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, overload
 
 import numpy as np
 
-from dcmaes._validation import FloatArray, check_array, check_choice, check_list, shown
-from dcmaes.run._trial import Reading, read, read_number
+from dcmaes._html import html_table, points_text
+from dcmaes._validation import FloatArray, IntArray, check_array, check_choice, check_list, readonly, shown
+from dcmaes.pareto import best_by_weights, hypervolume, knee
+from dcmaes.run._history import History, Record, column_names, point_texts
+from dcmaes.run._trial import read_number
+from dcmaes.strategies._several import Several
 
 # Up to so many objectives the search is known to work well.
 MOST_OBJECTIVES = 4
@@ -22,6 +27,9 @@ _WANTED = (
     "the number of objectives, at least 2, a sequence of their names, or a dict of names and directions "
     'such as {"loss": "minimize", "size": "minimize"}'
 )
+# How much a notebook shows.
+_MOST_ROWS = 20
+_MOST_COLUMNS = 12
 
 
 @dataclass(frozen=True)
@@ -36,9 +44,9 @@ class Objectives:
         The worst values that are of interest, in the user's sign; the hypervolume counts up to them.
 
     >>> objectives = Objectives(("loss", "size"), ("minimize", "maximize"))
-    >>> read({"size": 3, "loss": 0.5}, objectives).values
-    (0.5, 3.0)
-    >>> read((0.5, 3, 7), objectives).reason
+    >>> objectives.read_values({"size": 3, "loss": 0.5})
+    ((0.5, 3.0), '')
+    >>> objectives.read_values((0.5, 3, 7))[1]
     'not 2 values (loss, size) but 3'
     """
 
@@ -113,18 +121,6 @@ class Objectives:
         return Objectives(
             tuple(data["names"]), tuple(data["directions"]), None if reference is None else tuple(reference)
         )
-
-
-class CheckedObjective:
-    """An objective whose values are counted and checked where it is called, also in another process."""
-
-    def __init__(self, objective: Callable[[Any], Any], objectives: Objectives) -> None:
-        self._objective = objective
-        self._objectives = objectives
-        self.takes_trial = getattr(objective, "takes_trial", False)
-
-    def __call__(self, argument: Any) -> Reading:
-        return read(self._objective(argument), self._objectives)
 
 
 def read_objectives(
@@ -205,3 +201,182 @@ def read_reference(reference: Any, names: tuple[str, ...]) -> tuple[float, ...]:
             raise ValueError(f"reference must have the keys {', '.join(names)}, got {shown(reference)}")
         reference = [reference[name] for name in names]
     return tuple(check_array("reference", reference, shape=(len(names),)).tolist())
+
+
+class Front(Sequence[Record]):
+    """The feasible evaluations that no other one dominates, in the order of the first objective.
+
+    With one objective that is the best evaluation alone. If repeats are averaged, the mean values of points
+    are compared; each point is here once, as its last evaluation with these means for values.
+
+    Attributes
+    ----------
+    names : tuple of m str
+        What the objectives are called.
+
+    Examples
+    --------
+    >>> import dcmaes as dc
+    >>> def cost_and_gain(x):
+    ...     return x.sum(), -x @ [5, 3, 2]
+    >>> front = dc.minimize(cost_and_gain, dc.Space.binary(3), budget=8, seed=0, objectives=2).front
+    >>> len(front), front.values
+    (4, array([[  0.,   0.],
+           [  1.,  -5.],
+           [  2.,  -8.],
+           [  3., -10.]]))
+    >>> front.knee().value, front.pick([1, 3]).point
+    ((1.0, -5.0), array([1, 1, 0]))
+    """
+
+    def __init__(self, history: History, places: IntArray) -> None:
+        self._history = history
+        self.names: tuple[str, ...] = history._names
+        self._signs = history._signs
+        values = self._signs * history._means(places)
+        self._places = places[np.lexsort(values.T[::-1])]
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Record]: ...
+    def __getitem__(self, index: int | slice) -> Record | list[Record]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        position = range(len(self))[index]
+        record = self._history[int(self._places[position])]
+        if not self._is_averaged:
+            return record
+        return record._replace(value=tuple(self.values[position].tolist()), violation=0.0, status="ok")
+
+    @property
+    def _is_averaged(self) -> bool:
+        return self._history._memory.several.is_averaged
+
+    def __repr__(self) -> str:
+        return f"<Front of {points_text(len(self))}: {', '.join(self.names)}>"
+
+    def _repr_html_(self) -> str:
+        space = self._history._space
+        columns = column_names(space, self._history._objectives)[:_MOST_COLUMNS]
+        header = ["id", *self.names, *columns, *["…"][: space.dimension - len(columns)]]
+        rows = [
+            [record.id, *values, *point_texts(space, record.point)[: len(columns)]]
+            for record, values in zip(self[:_MOST_ROWS], self.values.tolist(), strict=False)
+        ]
+        shown_rows = [[*row, "…"][: len(header)] for row in rows]
+        return html_table(f"Front of {points_text(len(self))}", header, shown_rows)
+
+    @property
+    def places(self) -> IntArray:
+        """Where in the history they are, shape (k,)."""
+        return readonly(self._places)
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """Their values, in the sign in which the objective returned them, shape (k, m)."""
+        return readonly(self._history._means(self._places))
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """Of how many evaluations of each point these values are the means, shape (k,)."""
+        counts = self._history._memory.column("count", len(self._history))[self._places]
+        return readonly(counts.astype(np.int64))
+
+    @property
+    def points(self) -> Any:
+        """The points: a list of dicts, or an array of shape (k, d)."""
+        space = self._history._space
+        points = [record.point for record in self]
+        return points if space.is_named else np.array(points).reshape(len(self), space.dimension)
+
+    def knee(self) -> Record:
+        """Return the point where giving up some of one objective no longer gains much of another.
+
+        Measured in the range of each objective on the front: the point furthest below the line (the plane,
+        with three objectives) through its ends.
+        """
+        self._check_some()
+        return self[knee(self._signs * self.values)]
+
+    def pick(self, weights: Any) -> Record:
+        """Return the best point if objectives count as much as `weights` say, in the range of each.
+
+        Parameters
+        ----------
+        weights : sequence of m numbers, or dict of names and numbers
+            Not negative, not all zero; only their ratios matter. Any point of the front is best for some.
+        """
+        self._check_some()
+        if isinstance(weights, Mapping):
+            unknown = [name for name in weights if name not in self.names]
+            if unknown:
+                raise ValueError(f"weights must be for {', '.join(self.names)}, got {shown(weights)}")
+            weights = [weights.get(name, 0.0) for name in self.names]
+        return self[best_by_weights(self._signs * self.values, weights)]
+
+    def hypervolume(self, reference: Any = None) -> float:
+        """Return the volume of values that the front dominates, up to a reference: the larger the better.
+
+        Exact for two and three objectives; see `dcmaes.pareto.hypervolume` for more.
+
+        Parameters
+        ----------
+        reference : sequence of m numbers, or dict of names and numbers
+            The worst values that count, in the sign of the objective. By default the `reference` of the run;
+            if it has none, the worst feasible value of each objective in the history.
+        """
+        return hypervolume(self._signs * self.values, self._limit(reference))
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame, the rows of the history's in the order of the front.
+
+        If repeats are averaged, with the means for values, and a column `count` of how many they are of.
+        """
+        frame = self._history.to_frame().iloc[self._places].reset_index(drop=True)
+        if self._is_averaged:
+            frame[list(self.names)] = self.values
+            frame["violation"], frame["status"], frame["reason"] = 0.0, "ok", None
+            frame["count"] = self.counts
+        return frame
+
+    def growth(self, reference: Any = None) -> FloatArray:
+        """Return the hypervolume after each evaluation of the history, shape (n,).
+
+        If repeats are averaged it may fall, when a point turns out worse than it looked.
+        """
+        memory, n, limit = self._history._memory, len(self._history), self._limit(reference)
+        values = (memory.values_at if self._is_averaged else memory.told)(np.arange(n))
+        violation = memory.column("mean_violation" if self._is_averaged else "violation", n)
+        rows = zip(values, violation == 0.0, memory.column("previous", n).tolist(), strict=True)
+        replayed, volumes = Several(len(limit), limit, is_averaged=self._is_averaged), np.zeros(n)
+        for i, (row, is_feasible, previous) in enumerate(rows):
+            replayed.append(row, is_feasible, row, previous=previous)
+            volumes[i] = replayed.volume
+        return volumes
+
+    def _limit(self, reference: Any) -> FloatArray:
+        """Return a reference in values to be minimized, shape (m,)."""
+        objectives = self._history._objectives
+        if reference is None and objectives is not None and objectives.limit is not None:
+            return objectives.limit
+        if reference is None:
+            feasible = self._signs * self._history._means(self._history._counting())
+            return feasible.max(axis=0) if len(feasible) else np.zeros(len(self.names))
+        limit: FloatArray = self._signs * read_reference(reference, self.names)
+        return limit
+
+    def _check_some(self) -> None:
+        if not len(self):
+            raise ValueError("the front is empty: no evaluation was feasible")
+
+
+def front_of(history: History, best: int | None) -> Front:
+    """Return the front of a whole history; with one objective, the evaluation `best` if it is feasible."""
+    if history._objectives is None:
+        is_found = best is not None and history[best].violation == 0.0
+        return Front(history, np.array([best] if is_found else [], dtype=np.int64))
+    return Front(history, history._memory.front)

@@ -15,9 +15,9 @@ from dcmaes._html import html_table, points_text
 from dcmaes._validation import FloatArray, IntArray, check_choice
 from dcmaes.progress import Standing
 from dcmaes.run._distribution import Distribution
-from dcmaes.run._front import Front, front_of
 from dcmaes.run._history import History, Record, column_names, point_texts
 from dcmaes.run._noise import Noise
+from dcmaes.run._objectives import Front, front_of
 from dcmaes.run._run import Run
 from dcmaes.run._settings import Settings, StopReason
 from dcmaes.space import Space
