@@ -20,9 +20,11 @@ from dcmaes.problems._categorical import (
     categorical_ackley,
     categorical_leadingones,
     categorical_onemax,
+    contamination_control,
     ehrlich,
     graph_colouring,
     matching_pairs,
+    pest_control,
 )
 from dcmaes.problems._engineering import (
     coil_spring,
@@ -45,7 +47,6 @@ from dcmaes.problems._numeric import (
     step,
 )
 from dcmaes.problems._problem import Problem
-from dcmaes.problems._simulated import contamination_control, pest_control
 
 __all__ = [
     "Problem",
