@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dcmaes as dc
-from dcmaes.space._conditions import When
+from dcmaes.space._choices import When
 
 
 def random_coded(space, seed, n=40):

@@ -1,168 +1,28 @@
-"""Conditions: what `when=` says, and as arrays, which sites are active depending on the states of others."""
+"""Which sites are active, depending on the states of others; and all points of a finite space in a row."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcmaes._validation import FloatArray, IntArray, check_number, shown, suggestion
-from dcmaes.space._choices import identity_key, plain_key
+from dcmaes._validation import FloatArray, IntArray, suggestion
+from dcmaes.space._choices import Between, When
 
 if TYPE_CHECKING:
     from dcmaes.space._variables import Variable
 
-_ENDS = ("low", "high")
-# A condition on more variables than this is a mistake.
-_MOST_NAMES = 100
-_FORMS = "a value, a list of values, or a range such as {'low': 1, 'high': 5}"
 # Variables that depend on each other in a longer chain than this are a mistake.
 _LONGEST_CHAIN = 100
 Intervals = tuple[tuple[float, float], ...]
-
-
-class Between(NamedTuple):
-    """A range of numbers, both ends included; None where there is no end."""
-
-    low: float | None
-    high: float | None
-
-    def holds(self, number: float) -> bool:
-        """Tell whether a number lies in the range.
-
-        >>> Between(2, None).holds(3), Between(2, 5).holds(6)
-        (True, False)
-        """
-        return (self.low is None or self.low <= number) and (self.high is None or number <= self.high)
-
-
-class When(Mapping[str, Any]):
-    """The condition under which a variable is active: all that it says of other variables holds.
-
-    A mapping from names to what their variables must be, in the notation of `when=`: a list stands for any of
-    several values, a dict with "low" or "high" or both for a range of numbers, everything else for one value.
-    The order of the values in a list makes no difference.
-
-    Parameters
-    ----------
-    owner : str
-        What the condition belongs to, as error messages call it.
-    conditions : mapping of str to value, list or range
-        The condition as it was written; it is copied.
-
-    Examples
-    --------
-    >>> when = When("Float", {"kernel": ["rbf", "poly"], "degree": {"low": 2}})
-    >>> when, str(when)
-    ({'kernel': ['rbf', 'poly'], 'degree': {'low': 2}}, "kernel is 'rbf' or 'poly', degree is at least 2")
-    >>> when == {"degree": {"low": 2}, "kernel": ["poly", "rbf"]}
-    True
-    """
-
-    def __init__(self, owner: str, conditions: Any) -> None:
-        if not isinstance(conditions, Mapping):
-            wanted = f"{owner}: when must be a dict from the name of a variable to {_FORMS}"
-            raise TypeError(f"{wanted}; got {shown(conditions)}")
-        if len(conditions) > _MOST_NAMES:
-            raise ValueError(f"{owner}: when may name at most {_MOST_NAMES} variables, got {len(conditions)}")
-        self._allowed: dict[str, tuple[Any, ...] | Between] = {}
-        for name, allowed in conditions.items():
-            if not isinstance(name, str):
-                raise TypeError(f"{owner}: when must have names of variables as keys, got {shown(name)}")
-            self._allowed[name] = _read(f"{owner}: when, {name!r}", allowed)
-
-    def allowed(self, name: str) -> tuple[Any, ...] | Between:
-        """Return the values, or the range, that a variable must have."""
-        return self._allowed[name]
-
-    def __getitem__(self, name: str) -> Any:
-        allowed = self._allowed[name]
-        if isinstance(allowed, Between):
-            return {end: number for end, number in zip(_ENDS, allowed, strict=True) if number is not None}
-        is_plain = len(allowed) == 1 and not isinstance(allowed[0], (list, dict))
-        return allowed[0] if is_plain else list(allowed)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._allowed)
-
-    def __len__(self) -> int:
-        return len(self._allowed)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Mapping):
-            return NotImplemented
-        if not isinstance(other, When):
-            try:
-                other = When("when", other)
-            except (TypeError, ValueError):
-                return False
-        return self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    def __repr__(self) -> str:
-        return repr(dict(self))
-
-    def __str__(self) -> str:
-        return ", ".join(f"{name} is {_words(allowed)}" for name, allowed in self._allowed.items())
-
-    @property
-    def _key(self) -> frozenset[Any]:
-        return frozenset(
-            (name, allowed if isinstance(allowed, Between) else frozenset(map(_value_key, allowed)))
-            for name, allowed in self._allowed.items()
-        )
-
-
-def read_when(owner: str, when: Mapping[str, Any] | None) -> When | None:
-    """Return a condition as variables keep it, None if it says nothing.
-
-    >>> read_when("Binary", {"kernel": ["rbf"]}), read_when("Binary", {})
-    ({'kernel': 'rbf'}, None)
-    """
-    if when is None or isinstance(when, When):
-        return when
-    return When(owner, when) or None
-
-
-def _read(what: str, allowed: Any) -> tuple[Any, ...] | Between:
-    if isinstance(allowed, Mapping):
-        return _read_range(what, allowed)
-    values = tuple(allowed) if isinstance(allowed, list) else (allowed,)
-    if not values:
-        raise ValueError(f"{what}: the list of values must have at least one entry")
-    return values
-
-
-def _read_range(what: str, ends: Mapping[Any, Any]) -> Between:
-    if not ends or not set(ends) <= set(_ENDS):
-        raise ValueError(f"{what}: a range must have 'low' or 'high' or both, got {shown(dict(ends))}")
-    between = Between(*(_read_end(f"{what}: {end}", ends[end]) if end in ends else None for end in _ENDS))
-    if between.low is not None and between.high is not None and between.low > between.high:
-        raise ValueError(f"{what}: low must be at most high, got {shown(dict(ends))}")
-    return between
-
-
-def _read_end(what: str, number: Any) -> float:
-    """Return an end of a range as it is, an integer of any size or a float."""
-    is_integer = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
-    return int(number) if is_integer else check_number(what, number)
-
-
-def _value_key(value: Any) -> Any:
-    # True and 1 differ as choices, and are one value of a flag: conditions are compared as they are written.
-    return identity_key(value) if isinstance(value, (bool, list, dict)) else plain_key(value)
-
-
-def _words(allowed: tuple[Any, ...] | Between) -> str:
-    if not isinstance(allowed, Between):
-        return " or ".join(map(shown, allowed))
-    if allowed.high is None:
-        return f"at least {allowed.low}"
-    return f"at most {allowed.high}" if allowed.low is None else f"from {allowed.low} to {allowed.high}"
+# The sites still to be decided on, each with the numbers of the tests that it waits for.
+_Waiting = Mapping[int, frozenset[int]]
 
 
 class Test(NamedTuple):
@@ -357,3 +217,184 @@ def _common(first: Intervals, second: Intervals) -> Intervals:
     """Return what two unions of intervals have in common."""
     pairs = ((max(a, c), min(b, d)) for a, b in first for c, d in second)
     return tuple((low, high) for low, high in pairs if low <= high)
+
+
+class _Branch(NamedTuple):
+    """States that answer all tests alike, as (first, number) runs, and the sites decided on next."""
+
+    runs: tuple[tuple[int, int], ...]
+    nodes: tuple[_Node, ...]
+
+    @property
+    def n_states(self) -> int:
+        return sum(number for _, number in self.runs)
+
+    @property
+    def size(self) -> int:
+        return self.n_states * _product(self.nodes)
+
+
+class _Node(NamedTuple):
+    """An active site with what depends on it: as many points as its branches have together."""
+
+    site: int
+    branches: tuple[_Branch, ...]
+    size: int
+
+
+def _product(nodes: Iterable[_Node]) -> int:
+    return math.prod(node.size for node in nodes)
+
+
+class Listing:
+    """The points of a finite space, each of them once, as a tree of decisions.
+
+    Sites without conditions are digits of the number of a point, the first site the lowest. A site that
+    others wait for splits the points by the answers that its states give; sites that have nothing to do with
+    each other, then or from the start, are digits again. So nothing but the tree is kept, whatever the size.
+
+    Parameters
+    ----------
+    n_states : int array of shape (d,)
+        Number of states; 0 for continuous sites, which have one value in a finite space.
+    base : array of shape (d,)
+        The coded value of the first state.
+    rest : array of shape (d,)
+        The coded value of inactive sites.
+    conditions : Conditions or None
+        Which sites are active.
+
+    Examples
+    --------
+    >>> from dcmaes import Binary, Integer, Space
+    >>> listing = Space({"on": Binary(), "how": Integer(0, 2, when={"on": True})}).sites.listing
+    >>> listing.size
+    4
+    >>> listing.points(np.arange(4))
+    array([[0., 1.],
+           [1., 0.],
+           [1., 1.],
+           [1., 2.]])
+    """
+
+    def __init__(
+        self, n_states: IntArray, base: FloatArray, rest: FloatArray, conditions: Conditions | None
+    ) -> None:
+        self._n_states = np.maximum(n_states, 1)
+        self._base = base
+        self._rest = rest
+        self._tests = () if conditions is None else conditions.tests
+        self._known: dict[frozenset[tuple[int, frozenset[int]]], _Node] = {}
+
+    @cached_property
+    def size(self) -> int:
+        """How many points there are."""
+        return _product(self._roots)
+
+    def points(self, numbers: IntArray) -> FloatArray:
+        """Return the coded points with these numbers, from 0 to size - 1, shape (n, d)."""
+        x = np.tile(self._rest, (len(numbers), 1))
+        self._write(x, np.arange(len(numbers)), self._roots, numbers)
+        return x
+
+    @cached_property
+    def _roots(self) -> tuple[_Node, ...]:
+        waiting: dict[int, frozenset[int]] = {site: frozenset() for site in range(len(self._n_states))}
+        for number, test in enumerate(self._tests):
+            for child in test.children:
+                waiting[child] |= {number}
+        return self._nodes(waiting)
+
+    def _nodes(self, waiting: _Waiting) -> tuple[_Node, ...]:
+        """Return a node for each group of sites that depend on each other, by their first sites."""
+        return tuple(self._node(group) for group in self._groups(waiting))
+
+    def _groups(self, waiting: _Waiting) -> list[dict[int, frozenset[int]]]:
+        leader = {site: site for site in waiting}
+
+        def find(site: int) -> int:
+            while leader[site] != site:
+                leader[site] = leader[leader[site]]
+                site = leader[site]
+            return site
+
+        for site, tests in waiting.items():
+            for number in tests:
+                first, second = sorted((find(site), find(self._tests[number].parent)))
+                leader[second] = first
+        groups: dict[int, dict[int, frozenset[int]]] = {}
+        for site in sorted(waiting):
+            groups.setdefault(find(site), {})[site] = waiting[site]
+        return list(groups.values())
+
+    def _node(self, group: _Waiting) -> _Node:
+        key = frozenset(group.items())
+        if key not in self._known:
+            site = self._pivot(group)
+            asked = sorted({n for tests in group.values() for n in tests if self._tests[n].parent == site})
+            branches = tuple(
+                _Branch(runs, self._nodes(self._decided(group, site, asked, answers)))
+                for answers, runs in self._answers(site, asked).items()
+            )
+            self._known[key] = _Node(site, branches, sum(branch.size for branch in branches))
+        return self._known[key]
+
+    def _pivot(self, group: _Waiting) -> int:
+        """Return the active site on which most others wait; of several the middle one, which splits them."""
+        n_asking = Counter(self._tests[number].parent for tests in group.values() for number in tests)
+        active = [site for site, tests in group.items() if not tests]
+        most = max(n_asking[site] for site in active)
+        central = [site for site in active if n_asking[site] == most]
+        return central[len(central) // 2]
+
+    def _answers(self, site: int, asked: list[int]) -> dict[tuple[bool, ...], tuple[tuple[int, int], ...]]:
+        """Return the runs of states of a site by the answers that they give to tests."""
+        n_states, base = int(self._n_states[site]), float(self._base[site])
+        ends = {0, n_states}
+        if n_states > 1:
+            for number in asked:
+                for low, high in self._tests[number].intervals:
+                    ends |= {int(low), int(high) + 1}
+        runs: dict[tuple[bool, ...], tuple[tuple[int, int], ...]] = {}
+        cuts = sorted(ends)
+        for first, end in pairwise(cuts):
+            value = base + first
+            answers = tuple(any(a <= value <= b for a, b in self._tests[n].intervals) for n in asked)
+            runs[answers] = (*runs.get(answers, ()), (first, end - first))
+        return runs
+
+    def _decided(self, group: _Waiting, site: int, asked: list[int], answers: tuple[bool, ...]) -> _Waiting:
+        """Return what is left to decide on when a site has answered: without sites that became inactive."""
+        held = {number for number, answer in zip(asked, answers, strict=True) if answer}
+        failed = set(asked) - held
+        gone: set[int] = set()
+        while more := {s for s, tests in group.items() if s not in gone and tests & failed}:
+            gone |= more
+            failed = {n for tests in group.values() for n in tests if self._tests[n].parent in gone} | failed
+        return {s: tests - held for s, tests in group.items() if s != site and s not in gone}
+
+    def _write(self, x: FloatArray, rows: IntArray, nodes: tuple[_Node, ...], numbers: IntArray) -> None:
+        for node in nodes:
+            numbers, digit = np.divmod(numbers, node.size)
+            self._write_node(x, rows, node, digit)
+
+    def _write_node(self, x: FloatArray, rows: IntArray, node: _Node, numbers: IntArray) -> None:
+        first = np.array([0, *accumulate(branch.size for branch in node.branches)])
+        which = np.searchsorted(first, numbers, side="right") - 1
+        for i, branch in enumerate(node.branches):
+            here = np.flatnonzero(which == i)
+            if len(here) == 0:
+                continue
+            rest, place = np.divmod(numbers[here] - first[i], branch.n_states)
+            x[rows[here], node.site] = self._base[node.site] + _state(branch.runs, place)
+            self._write(x, rows[here], branch.nodes, rest)
+
+
+def _state(runs: tuple[tuple[int, int], ...], place: IntArray) -> IntArray:
+    """Return the states at places in runs that follow each other."""
+    if len(runs) == 1:
+        return runs[0][0] + place
+    first = np.array([0, *accumulate(number for _, number in runs)])
+    which = np.searchsorted(first, place, side="right") - 1
+    states: IntArray = np.array([run[0] for run in runs])[which] + place - first[which]
+    return states

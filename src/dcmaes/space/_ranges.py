@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dcmaes._validation import as_scalar, check_integer, check_number, shown
-from dcmaes.space._conditions import read_when
+from dcmaes.space._choices import read_when
 from dcmaes.space._coordinates import CONTINUOUS, LATTICE
 from dcmaes.space._sites import Site
 from dcmaes.space._variables import Variable, read_number

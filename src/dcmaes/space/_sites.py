@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray, IntArray, readonly
-from dcmaes.space._conditions import Conditions
+from dcmaes.space._conditions import Conditions, Listing
 from dcmaes.space._coordinates import ARRAYS, Coordinates, SiteKind
-from dcmaes.space._listing import Listing
 
 # Lattices of at most so many states can be searched without knowing their order.
 FEW_STATES = 4

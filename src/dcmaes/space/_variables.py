@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from dcmaes._validation import as_scalar, shown
-from dcmaes.space._choices import ChoiceIndex, identity_key, list_choices, read_prior
-from dcmaes.space._conditions import Between, read_when
+from dcmaes.space._choices import Between, ChoiceIndex, identity_key, list_choices, read_prior, read_when
 from dcmaes.space._coordinates import CATEGORY, LATTICE
 from dcmaes.space._sites import Site
 
