@@ -5,7 +5,6 @@ import pytest
 # Before the import, so that a failing assertion says what it compared.
 pytest.register_assert_rewrite("dcmaes.testing._conformance")
 
-from dcmaes.testing._conformance import StrategyConformance  # noqa: E402
-from dcmaes.testing._spaces import conformance_spaces  # noqa: E402
+from dcmaes.testing._conformance import StrategyConformance, conformance_spaces  # noqa: E402
 
 __all__ = ["StrategyConformance", "conformance_spaces"]

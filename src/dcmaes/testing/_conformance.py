@@ -1,4 +1,4 @@
-"""What every strategy must do, as tests to inherit."""
+"""What every strategy must do, as tests to inherit, and spaces of every kind and of awkward shapes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ import pytest
 
 from dcmaes._validation import FloatArray
 from dcmaes.optimizer import Optimizer, StopReason
-from dcmaes.space import Sites, Space
+from dcmaes.space import Binary, Categorical, Float, Integer, Ordinal, Sites, Space
+from dcmaes.store._restoring import dumps, loads
 from dcmaes.strategies import Evaluations, Memory, Strategy
-from dcmaes.testing._spaces import conformance_spaces
 
 BUDGET = 500
-_SPACES = conformance_spaces()
 States = list[tuple[Any, Memory]]
 
 
@@ -46,7 +45,7 @@ class StrategyConformance:
 
     def spaces(self) -> Mapping[str, Space]:
         """Return the spaces to test on, by name: `conformance_spaces()`. Override it for others."""
-        return _SPACES
+        return conformance_spaces()
 
     def supports(self, space: Space) -> bool:
         """Tell whether the strategy handles such a space; by default every one. Override it if not."""
@@ -110,10 +109,10 @@ class StrategyConformance:
     def test_same_generator_gives_same_samples(self, strategy: Strategy[Any], states: States) -> None:
         """Randomness comes from the generator alone, and the state is not used up by sampling."""
         for state, memory in states:
-            before = _plain(strategy.state_to_dict(state))
+            before = dumps(strategy.state_to_dict(state))
             draws = [strategy.sample(state, 5, np.random.default_rng(3), memory) for _ in range(2)]
             np.testing.assert_array_equal(draws[0], draws[1])
-            assert _plain(strategy.state_to_dict(state)) == before
+            assert dumps(strategy.state_to_dict(state)) == before
 
     def test_first_samples_are_spread_out(self, strategy: Strategy[Any], space: Space) -> None:
         """Without a hint where to start, no variable with several values is stuck at one."""
@@ -129,10 +128,10 @@ class StrategyConformance:
         for state, memory in states:
             told = memory.tell(_random_told(space, strategy.batch_size(state), seed=4))
             copies = told.x.copy(), told.value.copy(), told.violation.copy()
-            before = _plain(strategy.state_to_dict(state))
+            before = dumps(strategy.state_to_dict(state))
             first, second = (strategy.update(state, told, memory) for _ in range(2))
-            assert _plain(strategy.state_to_dict(state)) == before
-            assert _plain(strategy.state_to_dict(first)) == _plain(strategy.state_to_dict(second))
+            assert dumps(strategy.state_to_dict(state)) == before
+            assert dumps(strategy.state_to_dict(first)) == dumps(strategy.state_to_dict(second))
             for array, copy in zip((told.x, told.value, told.violation), copies, strict=True):
                 np.testing.assert_array_equal(array, copy)
 
@@ -175,7 +174,7 @@ class StrategyConformance:
         for x in (told.x, other):
             state, memory = _start(strategy, space)
             state = strategy.update(state, memory.tell(dataclasses.replace(told, x=x)), memory)
-            learned.append(_plain(strategy.state_to_dict(state)))
+            learned.append(dumps(strategy.state_to_dict(state)))
         assert learned[0] == learned[1]
 
     @pytest.mark.parametrize("with_values", [True, False])
@@ -203,15 +202,15 @@ class StrategyConformance:
     def test_round_trip(self, strategy: Strategy[Any], space: Space, states: States) -> None:
         """A state rebuilt from plain data continues exactly like the original."""
         for state, memory in states:
-            data = _from_plain(json.loads(json.dumps(_plain(strategy.state_to_dict(state)))))
+            data = loads(dumps(strategy.state_to_dict(state)))
             again = strategy.state_from_dict(data, space.sites)
-            assert _plain(strategy.state_to_dict(again)) == _plain(strategy.state_to_dict(state))
+            assert dumps(strategy.state_to_dict(again)) == dumps(strategy.state_to_dict(state))
             for seed in range(3):
                 draws = [strategy.sample(s, 4, np.random.default_rng(seed), memory) for s in (state, again)]
                 np.testing.assert_array_equal(draws[0], draws[1])
                 told = memory.tell(_random_told(space, strategy.batch_size(state), seed))
                 state, again = (strategy.update(s, told, memory) for s in (state, again))
-            assert _plain(strategy.state_to_dict(again)) == _plain(strategy.state_to_dict(state))
+            assert dumps(strategy.state_to_dict(again)) == dumps(strategy.state_to_dict(state))
 
     def test_summary(self, strategy: Strategy[Any], space: Space, states: States) -> None:
         """Shapes and ranges of what is shown of the distribution."""
@@ -350,26 +349,91 @@ def _check_square(matrix: FloatArray, d: int, diagonal: float) -> None:
     np.testing.assert_allclose(np.diag(matrix), diagonal, rtol=0.0, atol=1e-9)
 
 
-def _plain(data: Any) -> Any:
-    """Return plain data with arrays spelled out: comparable, and exact through JSON."""
-    if isinstance(data, np.ndarray):
-        return {"array": data.tobytes().hex(), "dtype": data.dtype.str, "shape": list(data.shape)}
-    if isinstance(data, Mapping):
-        return {key: _plain(item) for key, item in data.items()}
-    if isinstance(data, (list, tuple)):
-        return [_plain(item) for item in data]
-    if isinstance(data, float):
-        return {"float": data.hex()}
-    assert data is None or isinstance(data, (bool, int, str)), f"{data!r} is not plain data"
-    return data
+def conformance_spaces() -> dict[str, Space]:
+    """Return the spaces on which the conformance suite runs, by name.
+
+    >>> sorted(conformance_spaces())[:3]
+    ['all_kinds', 'array_steps', 'binary']
+    """
+    return {**_of_one_kind(), **_of_several_kinds(), **_with_conditions()}
 
 
-def _from_plain(data: Any) -> Any:
-    if isinstance(data, dict):
-        if "array" in data:
-            buffer = bytes.fromhex(data["array"])
-            return np.frombuffer(buffer, np.dtype(data["dtype"])).reshape(data["shape"])
-        if "float" in data:
-            return float.fromhex(data["float"])
-        return {key: _from_plain(item) for key, item in data.items()}
-    return [_from_plain(item) for item in data] if isinstance(data, list) else data
+def _of_one_kind() -> dict[str, Space]:
+    """Return spaces whose variables are all alike."""
+    return {
+        "binary": Space.binary(12),
+        "one_binary": Space.binary(1),
+        "integers": Space.integers(5, -50, 50),
+        "huge_integers": Space.integers(2, -(10**9), 10**9),
+        "log_integers": Space.integers(3, 1, 10**6, log=True),
+        "ordinal": Space({"batch": Ordinal([16, 32, 64]), "size": Ordinal(["s", "m", "l", "xl"])}),
+        "categorical": Space(
+            {"a": Categorical(["x", "y", "z"]), "b": Categorical(range(200)), "c": Categorical(["one"])}
+        ),
+        "continuous": Space.array([Float(-5.0, 5.0)] * 4),
+        "log_continuous": Space.array([Float(1e-8, 1e2, log=True), Float(-1e300, 1e-300)]),
+        "one_continuous": Space.array([Float(0.0, 1.0)]),
+    }
+
+
+def _of_several_kinds() -> dict[str, Space]:
+    """Return spaces of several kinds of variables, circles, steps and single values among them."""
+    return {
+        "periodic": Space.array([Integer(0, 23, periodic=True), Float(0.0, 360.0, periodic=True)]),
+        "lattices": Space.array(
+            [Integer(0, 23, periodic=True), Integer(7, 7), Binary(), Integer(1, 900, log=True)]
+        ),
+        "steps": Space(
+            {
+                "batch": Integer(32, 512, step=32),
+                "dropout": Float(0.0, 0.9, step=0.05),
+                "width": Integer(64, 1024, step=64, log=True),
+                "angle": Float(0.0, 360.0, step=15.0, periodic=True),
+            }
+        ),
+        "array_steps": Space.array([Integer(-9, 9, step=3), Float(0.0, 1.0, step=0.125), Float(0.0, 1.0)]),
+        "single_values": Space.array([Integer(7, 7), Float(2.5, 2.5), Integer(0, 1), Float(0.0, 1.0)]),
+        "one_point": Space.integers(2, 3, 3),
+        "all_kinds": Space(
+            {
+                "layers": Integer(1, 8),
+                "width": Integer(16, 4096, log=True),
+                "act": Categorical(["relu", "gelu", "tanh"]),
+                "norm": Binary(),
+                "batch": Ordinal([16, 32, 64, 128]),
+                "hour": Integer(0, 23, periodic=True),
+                "lr": Float(1e-5, 1e-1, log=True),
+                "phase": Float(0.0, 6.283, periodic=True),
+                "only": Categorical(["this"]),
+            }
+        ),
+    }
+
+
+def _with_conditions() -> dict[str, Space]:
+    """Return spaces in which some variables are active only with certain values of others."""
+    return {
+        "conditional": Space(
+            {
+                "model": Categorical(["svm", "forest", "linear"]),
+                "kernel": Categorical(["linear", "rbf", "poly"], when={"model": "svm"}),
+                "gamma": Float(1e-5, 1.0, log=True, when={"kernel": ["rbf", "poly"]}),
+                "degree": Integer(2, 5, when={"kernel": "poly"}),
+                "trees": Integer(10, 1000, log=True, when={"model": "forest"}),
+                "depth": Ordinal([2, 4, 8, 16], when={"model": "forest"}),
+                "bootstrap": Binary(when={"model": "forest", "depth": {"low": 4}}),
+                "scale": Binary(),
+            }
+        ),
+        "conditional_flags": Space(
+            {f"f{i}": Binary(when={f"f{(i - 1) // 2}": i % 2 == 0} if i else None) for i in range(7)}
+        ),
+        "conditional_numbers": Space(
+            {
+                "n": Integer(0, 4),
+                "x": Float(-1.0, 1.0, when={"n": {"low": 1}}),
+                "y": Float(0.0, 1.0, when={"x": {"high": 0.5}}),
+                "m": Integer(-9, 9, when={"n": [3, 4]}),
+            }
+        ),
+    }
