@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dcmaes as dc
-from dcmaes.optimizer._measurement import measure_remotely, unpack
+from dcmaes.optimizer._evaluators import measure_remotely, unpack
 from dcmaes.strategies import RandomSearch
 
 SPACE = dc.Space.integers(3, 0, 30)

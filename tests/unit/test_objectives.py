@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dcmaes as dc
-from dcmaes.optimizer._measurement import CheckedObjective
+from dcmaes.optimizer._evaluators import CheckedObjective
 from dcmaes.pareto import hypervolume, is_nondominated
 from dcmaes.run._objectives import Objectives
 from dcmaes.strategies import Evaluations, Memory

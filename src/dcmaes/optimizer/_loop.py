@@ -13,7 +13,14 @@ from functools import partial
 
 from dcmaes._guards import Interrupts
 from dcmaes._validation import check_duration, check_integer, shown
-from dcmaes.optimizer._measurement import ALL_HANG, CheckedObjective, Evaluator, InlineEvaluator, Objective
+from dcmaes.optimizer._evaluators import (
+    ALL_HANG,
+    CheckedObjective,
+    Evaluator,
+    ExecutorEvaluator,
+    InlineEvaluator,
+    Objective,
+)
 from dcmaes.optimizer._optimizer import Optimizer
 from dcmaes.optimizer._progress import show_progress
 from dcmaes.run._result import Result
@@ -79,8 +86,6 @@ class Execution:
         if self.executor is not None:
             least = self.batch_size or optimizer._run.search.batch_size
             n_slots = self.workers or max(os.cpu_count() or 1, least)
-            from dcmaes.optimizer._executors import ExecutorEvaluator
-
             return ExecutorEvaluator(self.executor, objective, n_slots, *common)
         if self.evaluation_timeout is None and (self.workers or 1) == 1:
             return InlineEvaluator(objective, 1, interrupts)

@@ -8,8 +8,8 @@ from concurrent.futures import Executor
 from typing import Any
 
 from dcmaes._validation import check_path
+from dcmaes.optimizer._evaluators import Objective
 from dcmaes.optimizer._loop import Execution, optimize
-from dcmaes.optimizer._measurement import Objective
 from dcmaes.optimizer._optimizer import Callback, Optimizer
 from dcmaes.run._constraints import Constraint
 from dcmaes.run._result import Result

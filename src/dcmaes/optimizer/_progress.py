@@ -19,7 +19,7 @@ from dcmaes.run._result import standing_of
 from dcmaes.run._run import Run
 
 if TYPE_CHECKING:
-    from dcmaes.optimizer._measurement import Evaluator
+    from dcmaes.optimizer._evaluators import Evaluator
     from dcmaes.optimizer._optimizer import Optimizer
 
 # A step size is worth a twentieth of the time at most: some strategies have to compute much for it.

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
 from dcmaes._guards import Interrupts
-from dcmaes.optimizer._measurement import (
+from dcmaes.optimizer._evaluators import (
     N_LOSSES,
     LossListener,
     Objective,
