@@ -4,7 +4,6 @@ Each plot is a pair: a `..._data` function that computes plain arrays, and a `pl
 them with matplotlib (the extra `plot`).
 """
 
-from dcmaes.report._coordinates import Coordinates, coordinates_data, plot_coordinates
 from dcmaes.report._course import (
     Convergence,
     Timeline,
@@ -14,10 +13,13 @@ from dcmaes.report._course import (
     timeline_data,
 )
 from dcmaes.report._front import (
+    Coordinates,
     FrontPath,
     FrontPicture,
+    coordinates_data,
     front_data,
     front_path_data,
+    plot_coordinates,
     plot_front,
     plot_front_path,
     plot_growth,

@@ -143,28 +143,6 @@ class Tick(NamedTuple):
     label: str
 
 
-def draw_parallel_axes(
-    ax: Axes, names: Sequence[str], ticks: Sequence[Sequence[Tick]], colours: Sequence[str] | str
-) -> None:
-    """Draw upright axes side by side, from 0 to 1, with their names and values, for lines across them."""
-    place = np.arange(len(names))
-    for k, labelled in enumerate(ticks):
-        for position, label in labelled:
-            ax.annotate(
-                short(label),
-                (k, position),
-                xytext=(3, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize="x-small",
-            )
-    ax.vlines(place, 0, 1, color=colours, lw=0.8)
-    ax.set_xticks(place, short_names(names), rotation=30, ha="right")
-    ax.set_yticks([])
-    ax.set(ylim=(-0.04, 1.04), xlim=(-0.2, len(place) - 0.4))
-    ax.spines[:].set_visible(False)
-
-
 def number_text(value: float) -> str:
     """Write a number with as many digits as one wants to read.
 

@@ -20,9 +20,8 @@ import numpy as np
 
 from dcmaes._html import value_text
 from dcmaes._validation import FloatArray, IntArray
-from dcmaes.report._coordinates import coordinates_data
 from dcmaes.report._course import Convergence, convergence_data, timeline_data
-from dcmaes.report._front import front_data, front_path_data
+from dcmaes.report._front import coordinates_data, front_data, front_path_data
 from dcmaes.report._importance import importance_data
 from dcmaes.report._interactions import correlations_data, graph_data, interactions_data
 from dcmaes.report._marginals import marginals_data
