@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,9 +36,7 @@ def onemax(n: int = 64, *, instance: int = 0) -> Problem:
     """
     n = check_integer("n", n, low=1)
     z = np.random.default_rng(instance).integers(0, 2, n)
-    return Problem(
-        f"onemax n={n}", binary_variables(n), lambda x: (x != z).sum(), 0.0, instance=instance, solution=z
-    )
+    return _problem("onemax", n, lambda x: (x != z).sum(), instance=instance, solution=z)
 
 
 def leadingones(n: int = 64, *, instance: int = 0) -> Problem:
@@ -53,7 +52,7 @@ def leadingones(n: int = 64, *, instance: int = 0) -> Problem:
     def function(x: FloatArray) -> float:
         return float(n - np.cumprod((x == z)[order]).sum())
 
-    return Problem(f"leadingones n={n}", binary_variables(n), function, 0.0, instance=instance, solution=z)
+    return _problem("leadingones", n, function, instance=instance, solution=z)
 
 
 def linear(n: int = 64, *, instance: int = 0) -> Problem:
@@ -65,9 +64,7 @@ def linear(n: int = 64, *, instance: int = 0) -> Problem:
     n = check_integer("n", n, low=1)
     rng = np.random.default_rng(instance)
     z, weight = rng.integers(0, 2, n), rng.permutation(n) + 1.0
-    return Problem(
-        f"linear n={n}", binary_variables(n), lambda x: weight @ (x != z), 0.0, instance=instance, solution=z
-    )
+    return _problem("linear", n, lambda x: weight @ (x != z), instance=instance, solution=z)
 
 
 def trap(n: int = 60, k: int = 5, *, step: int = 1, own_targets: bool = False, instance: int = 0) -> Problem:
@@ -138,7 +135,7 @@ def hiff(n: int = 64, *, instance: int = 0) -> Problem:
             level, worth = left, 2 * worth
         return float(missing)
 
-    return Problem(f"hiff n={n}", binary_variables(n), function, 0.0, instance=instance, solution=z)
+    return _problem("hiff", n, function, instance=instance, solution=z)
 
 
 def labs(n: int = 32, *, instance: int = 0) -> Problem:
@@ -159,7 +156,7 @@ def labs(n: int = 32, *, instance: int = 0) -> Problem:
 
     optimum = float(_LABS_ENERGIES[n - 3]) if n <= 66 else None
     source = "Packebusch & Mertens 2016" if n <= 66 else "unknown"
-    return Problem(f"labs n={n}", binary_variables(n), function, optimum, source, instance=instance)
+    return _problem("labs", n, function, optimum, source=source, instance=instance)
 
 
 def max_sat(n: int = 50, ratio: float = 4.2, *, balanced: bool = False, instance: int = 0) -> Problem:
@@ -186,8 +183,7 @@ def max_sat(n: int = 50, ratio: float = 4.2, *, balanced: bool = False, instance
     def function(x: FloatArray) -> float:
         return float((x[which] != wanted).all(axis=1).sum())
 
-    name = f"3sat{' balanced' if balanced else ''} n={n}"
-    return Problem(name, binary_variables(n), function, 0.0, instance=instance, solution=z)
+    return _problem(f"3sat{' balanced' if balanced else ''}", n, function, instance=instance, solution=z)
 
 
 def weighted_max_sat(dimacs: str, *, reference: float | None = None, instance: int = 0) -> Problem:
@@ -229,15 +225,8 @@ def weighted_max_sat(dimacs: str, *, reference: float | None = None, instance: i
         return -float(weight @ (is_true & is_there).any(axis=1))
 
     source = "unknown" if reference is None else "best known"
-    return Problem(
-        f"weighted max-sat n={n}",
-        binary_variables(n),
-        function,
-        None,
-        source,
-        reference,
-        instance=instance,
-    )
+    known = {"source": source, "reference": reference}
+    return _problem("weighted max-sat", n, function, None, **known, instance=instance)
 
 
 def nk_landscape(n: int = 64, k: int = 3, *, instance: int = 0) -> Problem:
@@ -259,9 +248,7 @@ def nk_landscape(n: int = 64, k: int = 3, *, instance: int = 0) -> Problem:
         return float(table[rows, (x[neighbours] @ power).astype(int)].mean())
 
     optimum = ring_optimum(table, k) / n
-    return Problem(
-        f"nk{k} n={n}", binary_variables(n), function, optimum, "dynamic programming", instance=instance
-    )
+    return _problem(f"nk{k}", n, function, optimum, source="dynamic programming", instance=instance)
 
 
 def ising_ring(n: int = 64, *, disorder: bool = False, instance: int = 0) -> Problem:
@@ -277,12 +264,11 @@ def ising_ring(n: int = 64, *, disorder: bool = False, instance: int = 0) -> Pro
     bonds = np.stack([np.arange(n), (np.arange(n) + 1) % n], axis=1)
     rng = np.random.default_rng(instance)
     if not disorder:
-        return _hidden(f"ising ring n={n}", n, bonds, rng, instance)
+        return _hidden("ising ring", n, bonds, rng, instance)
     differs = rng.integers(0, 2, n)
     frustrated = float(differs.sum() % 2)  # an odd number of "different" bonds cannot all hold around a ring
-    return _spin_glass(
-        f"ising ring +-J n={n}", n, bonds, differs, frustrated, "parity of the bonds", instance
-    )
+    known = {"source": "parity of the bonds", "instance": instance}
+    return _problem("ising ring +-J", n, _bonds(bonds, differs), frustrated, **known)
 
 
 def ising_torus(n: int = 64, *, disorder: bool = False, instance: int = 0) -> Problem:
@@ -305,10 +291,11 @@ def ising_torus(n: int = 64, *, disorder: bool = False, instance: int = 0) -> Pr
     )
     rng = np.random.default_rng(instance)
     if not disorder:
-        return _hidden(f"ising torus n={n}", n, bonds, rng, instance)
+        return _hidden("ising torus", n, bonds, rng, instance)
     differs = rng.integers(0, 2, 2 * n)
     optimum = torus_optimum(differs.reshape(2, side, side))
-    return _spin_glass(f"ising torus +-J n={n}", n, bonds, differs, optimum, "integer programming", instance)
+    known = {"source": "integer programming", "instance": instance}
+    return _problem("ising torus +-J", n, _bonds(bonds, differs), optimum, **known)
 
 
 def qubo(n: int = 64, *, instance: int = 0) -> Problem:
@@ -326,14 +313,8 @@ def qubo(n: int = 64, *, instance: int = 0) -> Problem:
     if n <= 16:
         points = all_points(2, n)
         optimum = float(np.einsum("pi,ij,pj->p", points, q, points, optimize=True).min())
-    return Problem(
-        f"qubo n={n}",
-        binary_variables(n),
-        lambda x: x @ q @ x,
-        optimum,
-        "enumeration" if optimum is not None else "unknown",
-        instance=instance,
-    )
+    source = "enumeration" if optimum is not None else "unknown"
+    return _problem("qubo", n, lambda x: x @ q @ x, optimum, source=source, instance=instance)
 
 
 def bqp(n: int = 50, density: float = 0.1, *, data: str | None = None, instance: int = 0) -> Problem:
@@ -359,14 +340,8 @@ def bqp(n: int = 50, density: float = 0.1, *, data: str | None = None, instance:
     q = np.zeros((n, n))
     q[first, second] = q[second, first] = entry
     optimum = float(round(quadratic_optimum(-q)))
-    return Problem(
-        f"bqp n={n}",
-        binary_variables(n),
-        lambda x: -(x @ q @ x),
-        optimum,
-        "integer programming",
-        instance=instance,
-    )
+    known = {"source": "integer programming", "instance": instance}
+    return _problem("bqp", n, lambda x: -(x @ q @ x), optimum, **known)
 
 
 def _or_library(data: str, place: int) -> tuple[int, IntArray, IntArray, IntArray]:
@@ -403,15 +378,14 @@ def planted_graph(n: int = 30, degree: float = 3.0, *, instance: int = 0) -> Pro
     def function(x: FloatArray) -> float:
         return float(weight @ ((x[first] != x[second]) != differs) + field @ (x != z))
 
-    return Problem(
-        f"planted graph n={n}",
-        binary_variables(n),
-        function,
-        0.0,
-        instance=instance,
-        solution=z,
-        interactions=pairs_of(first, second),
-    )
+    pairs = pairs_of(first, second)
+    return _problem("planted graph", n, function, instance=instance, solution=z, interactions=pairs)
+
+
+def _problem(
+    name: str, n: int, function: Callable[[Any], float], optimum: float | None = 0.0, **known: Any
+) -> Problem:
+    return Problem(f"{name} n={n}", binary_variables(n), function, optimum, **known)
 
 
 def _bonds(bonds: IntArray, differs: IntArray) -> Any:
@@ -422,10 +396,4 @@ def _bonds(bonds: IntArray, differs: IntArray) -> Any:
 def _hidden(name: str, n: int, bonds: IntArray, rng: np.random.Generator, instance: int) -> Problem:
     z = rng.integers(0, 2, n)
     differs = z[bonds[:, 0]] ^ z[bonds[:, 1]]
-    return Problem(name, binary_variables(n), _bonds(bonds, differs), 0.0, instance=instance, solution=z)
-
-
-def _spin_glass(
-    name: str, n: int, bonds: IntArray, differs: IntArray, optimum: float, source: str, instance: int
-) -> Problem:
-    return Problem(name, binary_variables(n), _bonds(bonds, differs), optimum, source, instance=instance)
+    return _problem(name, n, _bonds(bonds, differs), instance=instance, solution=z)

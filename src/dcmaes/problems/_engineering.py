@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._validation import FloatArray
-from dcmaes.problems._problem import Problem, Variable
+from dcmaes.problems._problem import Problem, Variable, float_variables, integer_variables
 
 # Wires that are sold, in inches: Sandgren, "Nonlinear integer and discrete programming in mechanical design
 # optimization", Journal of Mechanical Design 112 (1990).
@@ -44,14 +44,6 @@ _DUTY = 600e3  # W to be moved
 _FLOW_TUBE, _FLOW_SHELL = 6.0, 9.0  # kg/s of water
 _HOT_IN, _COLD_IN = 80.0, 20.0  # degrees C
 _HEAT, _CONDUCT, _VISCOSITY, _PRANDTL, _WATER = 4180.0, 0.63, 6e-4, 4.0, 990.0
-
-
-def _float(low: float, high: float) -> Variable:
-    return {"type": "float", "low": low, "high": high}
-
-
-def _integer(low: int, high: int) -> Variable:
-    return {"type": "integer", "low": low, "high": high}
 
 
 def _design(
@@ -104,7 +96,7 @@ def pressure_vessel() -> Problem:
         volume = math.pi * radius**2 * length + 4 / 3 * math.pi * radius**3
         return 0.0193 * radius / shell - 1, 0.00954 * radius / head - 1, 1_296_000 / volume - 1
 
-    variables = (_integer(1, 99), _integer(1, 99), _float(10.0, 200.0), _float(10.0, 200.0))
+    variables = integer_variables(2, 1, 99) + float_variables(2, 10.0, 200.0)
     radius = 13 * 0.0625 / 0.0193
     length = (1_296_000 - 4 / 3 * math.pi * radius**3) / (math.pi * radius**2)
     best = np.array([13, 7, radius, length])
@@ -142,10 +134,9 @@ def speed_reducer() -> Problem:
             (1.1 * thick + 1.9) / second - 1,
         )
 
-    variables = (
-        *(_float(2.6, 3.6), _float(0.7, 0.8), _integer(17, 28), _float(7.3, 8.3), _float(7.3, 8.3)),
-        *(_float(2.9, 3.9), _float(5.0, 5.5)),
-    )
+    gears = float_variables(1, 2.6, 3.6) + float_variables(1, 0.7, 0.8) + integer_variables(1, 17, 28)
+    shafts = float_variables(2, 7.3, 8.3) + float_variables(1, 2.9, 3.9) + float_variables(1, 5.0, 5.5)
+    variables = gears + shafts
     return _design("speed reducer", variables, cost, limits, 1e4, 2994.47107)
 
 
@@ -180,7 +171,8 @@ def coil_spring() -> Problem:
             1.25 * stiffness / (force - preload) - 1,
         )
 
-    variables = (_integer(1, 70), _float(0.6, 3.0), {"type": "ordinal", "values": list(WIRES)})
+    wire: Variable = {"type": "ordinal", "values": list(WIRES)}
+    variables = (*integer_variables(1, 1, 70), *float_variables(1, 0.6, 3.0), wire)
     return _design("coil spring", variables, cost, limits, 100.0, 2.658559)
 
 
@@ -216,8 +208,8 @@ def stepped_beam() -> Problem:
         {"type": "ordinal", "values": list(widths)},
         {"type": "ordinal", "values": list(heights)},
     )
-    free = (_float(1.0, 5.0), _float(30.0, 65.0))
-    variables = (_integer(1, 5), _integer(30, 65), *stock, *stock, *free, *free)
+    free = float_variables(1, 1.0, 5.0) + float_variables(1, 30.0, 65.0)
+    variables = integer_variables(1, 1, 5) + integer_variables(1, 30, 65) + 2 * stock + 2 * free
     return _design("stepped beam", variables, cost, limits, 1e5, 64578.19402)
 
 
