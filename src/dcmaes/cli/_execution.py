@@ -82,7 +82,8 @@ def example_command(spec: Spec, point: Mapping[str, Any]) -> list[str]:
     """Return the argument list for a point; what only an evaluation knows is left as it is in the file."""
     if spec.command is None:
         raise SpecError("there is no command in it", spec.path)
-    return spec.command.fill({**_any_values(spec), **point})
+    folder = str(spec.folder.resolve())
+    return spec.command.fill({"trial": 0, "folder": folder, "spec_folder": folder, **point})
 
 
 def shell_line(arguments: Sequence[str]) -> str:
@@ -225,12 +226,6 @@ def _printing_to_stderr() -> Iterator[None]:
     finally:
         os.dup2(kept, 1)
         os.close(kept)
-
-
-def _any_values(spec: Spec) -> dict[str, Any]:
-    """Return a value for every placeholder."""
-    folder = spec.folder.resolve()
-    return {"trial": 0, "folder": str(folder), "spec_folder": str(folder)}
 
 
 def prepare(store: Path, *, is_quiet: bool) -> None:

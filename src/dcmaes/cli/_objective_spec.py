@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from dcmaes._validation import check_choice, check_integer
 from dcmaes.cli._command import KEEP, OUTPUT_LIMIT, Command, environment_name
 from dcmaes.cli._program import JsonKey, LastMatch, LastNumber, ValueReader
 from dcmaes.cli._template import RESERVED, Template
-from dcmaes.cli._toml import Table
+from dcmaes.cli._toml import Table, checked_type
 from dcmaes.space import Space, Variable
 
 COMMAND_KEYS = (
@@ -33,7 +34,7 @@ def read_command(
 ) -> Command:
     """Return the command, checked against the space, or raise `SpecError`."""
     variables = _check_variables(table, space)
-    own_folder = table.get("own_folder", _flag, False)
+    own_folder = table.get("own_folder", checked_type(bool, "true or false"), False)
     command = Command(
         arguments=_read_arguments(table, variables),
         folder=_read_folder(table, spec_folder),
@@ -43,11 +44,11 @@ def read_command(
         has_own_folder=own_folder,
         environment=_read_environment(table, variables),
         timeout=timeout,
-        n_retries=table.get("retries", lambda name, value: check_integer(name, value, low=0), 0),
+        n_retries=table.get("retries", partial(check_integer, low=0), 0),
         success_codes=table.get("success_codes", _codes, (0,)),
         infeasible_codes=table.get("infeasible_codes", _codes, ()),
-        keep=table.get("keep", lambda name, value: check_choice(name, value, KEEP), "all"),
-        output_limit=table.get("output_limit", lambda n, v: check_integer(n, v, low=1000), OUTPUT_LIMIT),
+        keep=table.get("keep", partial(check_choice, choices=KEEP), "all"),
+        output_limit=table.get("output_limit", partial(check_integer, low=1000), OUTPUT_LIMIT),
     )
     if workers > 1 and command.shared_file is not None:
         raise table.error(describe_sharing(workers), *command.shared_file)
@@ -198,12 +199,6 @@ def _read_reader(
         return LastMatch(re.compile(form["regex"], re.MULTILINE), stream)
     except re.error as error:
         raise table.error(f"{form['regex']!r} is no regular expression: {error}", *place, "regex") from None
-
-
-def _flag(name: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(f"{name} must be true or false, got {value!r}")
-    return value
 
 
 def _codes(name: str, value: Any) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from dcmaes._validation import check_choice, check_duration, check_integer, chec
 from dcmaes.cli._command import Command, environment_name
 from dcmaes.cli._objective_spec import COMMAND_KEYS, load_function, read_command, split_reference
 from dcmaes.cli._template import NAME
-from dcmaes.cli._toml import SpecError, Table
+from dcmaes.cli._toml import SpecError, Table, checked_type
 from dcmaes.run._constraints import Expression
 from dcmaes.run._history import BOOK
 from dcmaes.run._objectives import DIRECTIONS, Objectives, read_objectives
@@ -33,6 +34,7 @@ _OBJECTIVE_KEYS = ("value", "direction", "reference")
 _RENAMED = {"start": "x0", "timeout": "evaluation_timeout"}
 # How every SQLite database begins.
 _SQLITE = b"SQLite format 3\0"
+_positive = partial(check_integer, low=1)
 _EITHER = 'say either command = ["program", "--flag", "{name}"] or objective = "module:function"'
 
 
@@ -135,7 +137,7 @@ def parse_spec(text: str, path: Path) -> Spec:
         command=command,
         objective=table.get("objective", _reference),
         settings=_read_settings(table, space, folder),
-        direction=table.get("direction", _choice(*DIRECTIONS), "minimize"),
+        direction=table.get("direction", partial(check_choice, choices=DIRECTIONS), "minimize"),
         workers=workers,
         timeout=timeout,
         store=folder / table.get("store", _text, f"{path.stem}.db"),
@@ -167,15 +169,15 @@ def _read_settings(table: Table, space: Space, folder: Path) -> dict[str, Any]:
             raise table.error(f"target is a hypervolume if there are several objectives, {wanted}", "target")
     return {
         "budget": table.get("budget", _positive),
-        "seed": table.get("seed", lambda name, value: check_integer(name, value, low=0)),
+        "seed": table.get("seed", partial(check_integer, low=0)),
         "strategy": strategy,
         "x0": _read_start(table, space, folder, several),
         "constraints": _read_constraints(table, space, folder),
         "time_limit": table.get("time_limit", check_duration),
         "target": target,
         "patience": table.get("patience", _positive),
-        "duplicates": table.get("duplicates", _choice(*DUPLICATES), "cache"),
-        "on_error": table.get("on_error", _choice(*ON_ERROR), "penalize"),
+        "duplicates": table.get("duplicates", partial(check_choice, choices=DUPLICATES), "cache"),
+        "on_error": table.get("on_error", partial(check_choice, choices=ON_ERROR), "penalize"),
         "batch_size": table.get("batch_size", _positive),
         "objectives": objectives,
         "reference": reference,
@@ -273,7 +275,7 @@ def start_from(path: Path, space: Space, objectives: Objectives | None = None) -
 def _read_start(table: Table, space: Space, folder: Path, objectives: Objectives | None) -> Any:
     if isinstance(table.data.get("x0"), str):
         return table.attempt(("x0",), start_from, folder / table.data["x0"], space, objectives)
-    points: list[Any] | None = table.get("x0", _points)
+    points: list[Any] | None = table.get("x0", checked_type(list, "a list of points, or the name of a file"))
     for i, point in enumerate(points or ()):
         table.attempt(("x0", i), space.encode, point)
     return points
@@ -281,7 +283,7 @@ def _read_start(table: Table, space: Space, folder: Path, objectives: Objectives
 
 def _read_constraints(table: Table, space: Space, folder: Path) -> list[Callable[[Any], Any]]:
     found: list[Callable[[Any], Any]] = []
-    for i, text in enumerate(table.get("constraints", _list, [])):
+    for i, text in enumerate(table.get("constraints", checked_type(list, "a list [...]"), [])):
         key = ("constraints", i)
         if not isinstance(text, str):
             wanted = 'text such as "a + 2*b <= 10" or "module:function"'
@@ -306,30 +308,10 @@ def _reference(name: str, value: Any) -> str:
     return value
 
 
-def _positive(name: str, value: Any) -> int:
-    return check_integer(name, value, low=1)
-
-
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str) or not value:
         raise TypeError(f"{name} must be text, got {value!r}")
     return value
-
-
-def _list(name: str, value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError(f"{name} must be a list [...], got {value!r}")
-    return value
-
-
-def _points(name: str, value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError(f"{name} must be a list of points, or the name of a file, got {value!r}")
-    return value
-
-
-def _choice(*choices: str) -> Callable[[str, Any], str]:
-    return lambda name, value: check_choice(name, value, choices)
 
 
 def find_store(target: Path) -> Path:

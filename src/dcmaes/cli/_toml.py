@@ -198,6 +198,22 @@ class _Walk:
 T = TypeVar("T")
 
 
+def checked_type(kind: type[T], wanted: str) -> Callable[[str, Any], T]:
+    """Return a check that a value has a type.
+
+    >>> checked_type(bool, "true or false")("own_folder", 1)
+    Traceback (most recent call last):
+    TypeError: own_folder must be true or false, got 1
+    """
+
+    def check(name: str, value: Any) -> T:
+        if not isinstance(value, kind):
+            raise TypeError(f"{name} must be {wanted}, got {value!r}")
+        return value
+
+    return check
+
+
 class Table:
     """The content of a file: every error in it names key and line.
 
