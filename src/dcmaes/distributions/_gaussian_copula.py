@@ -169,11 +169,6 @@ class GaussianCopula(LatticeLaw):
         """Largest absolute change the repair made to the latent correlation; 0 if none was needed."""
         return self._latent.deviation
 
-    @property
-    def has_closed_form(self) -> bool:
-        """Whether the table of probabilities needs no quadrature: up to two variables."""
-        return self.dimension <= 2
-
     @cached_property
     def log_probabilities(self) -> FloatArray:
         """Table of log P(x), for up to six variables with few states.

@@ -317,7 +317,9 @@ class MultivariateBinomial(LatticeLaw, ParametricLaw):
 
     def _sum_draws(self, n_draws: int, n_points: int, rng: np.random.Generator) -> IntArray:
         """Return sums of `n_draws` draws, shape (n_points, k), drawn a chunk at a time."""
-        if self.dimension <= _COUNTED_DIMENSION and n_draws > 2**self.dimension and self._is_countable:
+        # The table of a copula of three variables or more needs quadrature.
+        is_cheap = not isinstance(self._bernoulli, GaussianCopula) or self.dimension <= 2
+        if is_cheap and self.dimension <= _COUNTED_DIMENSION and n_draws > 2**self.dimension:
             # Counting how often each of the few states came up costs less than drawing them one by one.
             counts = rng.multinomial(n_draws, self.bernoulli.probabilities.reshape(-1), size=n_points)
             return np.asarray(counts @ enumerate_states(self.bernoulli.shape))
@@ -332,11 +334,6 @@ class MultivariateBinomial(LatticeLaw, ParametricLaw):
                 # Draws of one point are consecutive, which for a simulated law means different chains.
                 part += np.einsum("ijk->ik", self.bernoulli.sample((part.shape[0], n), rng))
         return result
-
-    @property
-    def _is_countable(self) -> bool:
-        """Whether the probabilities of one draw are exact and cheap."""
-        return not isinstance(self._bernoulli, GaussianCopula) or self._bernoulli.has_closed_form
 
     def _add_draws(self, groups: list[tuple[NDArray[np.bool_], int]]) -> FloatArray:
         """Return the table of sums of so many draws of the coordinates taking part."""
