@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from itertools import groupby
 from typing import Any
 
@@ -21,20 +22,13 @@ KINDS: dict[str, type[Variable]] = {
     "categorical": Categorical,
     "float": Float,
 }
+_SIGNATURES = {kind: signature(variable).parameters for kind, variable in KINDS.items()}
+# Which keys each kind must have, and which it may have besides.
 REQUIRED = {
-    "binary": (),
-    "integer": ("low", "high"),
-    "ordinal": ("values",),
-    "categorical": ("choices",),
-    "float": ("low", "high"),
+    kind: [name for name, one in parameters.items() if one.default is one.empty]
+    for kind, parameters in _SIGNATURES.items()
 }
-OPTIONAL = {
-    "binary": ("default", "prior", "when"),
-    "integer": ("log", "periodic", "step", "default", "when"),
-    "ordinal": ("default", "prior", "when"),
-    "categorical": ("default", "prior", "when"),
-    "float": ("log", "periodic", "step", "default", "when"),
-}
+ALLOWED = {kind: tuple(parameters) for kind, parameters in _SIGNATURES.items()}
 
 
 def space_to_dict(names: Sequence[str] | None, variables: Sequence[Variable]) -> dict[str, Any]:
@@ -97,7 +91,7 @@ def _variable_from_dict(name: str, data: Any) -> Variable:
     if not isinstance(kind, str) or kind not in KINDS:
         wanted = f"{name}: type must be one of {', '.join(map(repr, KINDS))}"
         raise ValueError(f"{wanted}; got {shown(kind)}{suggestion(kind, KINDS)}")
-    allowed = (*REQUIRED[kind], *OPTIONAL[kind])
+    allowed = ALLOWED[kind]
     for key in data:
         if key not in ("type", *allowed):
             known = f"known: {', '.join(allowed)}"
