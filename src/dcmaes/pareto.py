@@ -77,10 +77,8 @@ def best_by_weights(values: ArrayLike, weights: ArrayLike | None = None) -> int:
     >>> best_by_weights(front), best_by_weights(front, [10, 1])
     (1, 0)
     """
-    points = check_array("values", values, shape=(None, None))
+    points = _some_points(values)
     n_objectives = points.shape[1]
-    if len(points) == 0:
-        raise ValueError("values must have at least one point, got none")
     given = np.ones(n_objectives) if weights is None else weights
     weight = check_array("weights", given, shape=(n_objectives,))
     if (weight < 0).any() or not weight.any():
@@ -107,13 +105,18 @@ def knee(values: ArrayLike) -> int:
     >>> knee([[0.0, 1.0], [0.1, 0.2], [0.5, 0.1], [1.0, 0.0]])
     1
     """
-    points = check_array("values", values, shape=(None, None))
-    if len(points) == 0:
-        raise ValueError("values must have at least one point, got none")
+    points = _some_points(values)
     # In units of the front all points of that plane have the same sum: (O2)
     total = unit_values(points).sum(axis=1)
     best = int(total.argmin())
     return best if total[best] < points.shape[1] - 1 - _ROUNDING else best_by_weights(points)
+
+
+def _some_points(values: ArrayLike) -> FloatArray:
+    points = check_array("values", values, shape=(None, None))
+    if len(points) == 0:
+        raise ValueError("values must have at least one point, got none")
+    return points
 
 
 def unit_values(points: FloatArray) -> FloatArray:
