@@ -246,7 +246,7 @@ def test_workers_and_executors_check_values_where_they_are_made():
 def test_checked_objectives_travel_to_other_processes():
     checked = CheckedObjective(both, Objectives(tuple(TWO), tuple(TWO.values())))
     checked = pickle.loads(pickle.dumps(checked))  # noqa: S301 - our own
-    assert checked(np.ones(10, dtype=int)).values == (10.0, 45.0)
+    assert checked(np.ones(10, dtype=int)).value == (10.0, 45.0)
 
 
 def test_starting_points_with_values():

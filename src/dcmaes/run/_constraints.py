@@ -94,7 +94,7 @@ class Constraints:
         except Exception as raised:
             error, reason = raised, describe(raised)
         if reason is None:
-            return reading.value
+            return float(reading.value)
         name = getattr(constraint, "__name__", repr(constraint))
         message = f"constraint {name} failed at {point!r}: {reason}"
         if self._is_strict:

@@ -189,10 +189,10 @@ class Run:
 
         Return its place there, the mean of its point and of how many evaluations that is.
         """
-        value, violation = self.settings.sign * reading.value, reading.violation
-        several, values, means = self.settings.objectives, None, None
-        if reading.values is not None and several is not None:
-            values = tuple((several.signs * reading.values).tolist())
+        several, violation, values, means = self.settings.objectives, reading.violation, None, None
+        value = math.nan if several is not None else self.settings.sign * reading.value
+        if several is not None and isinstance(reading.value, tuple):
+            values = tuple((several.signs * reading.value).tolist())
         mean, count = Rank(violation, value), 1
         if self.repeats is not None:
             key = self.memory.codec.key(trial.row)
@@ -290,9 +290,10 @@ class Run:
             violation = self.constraints.violation(point)
             known, place = math.nan, -1
             if reading is not None:
-                known, violation = self.settings.sign * reading.value, violation + reading.violation
+                violation += reading.violation
                 told = reading._replace(violation=violation, told_at=0.0)
                 place, *_ = self.remember(Trial(self.next_id, point, row), told, is_given=True)
+                known = self.memory.evaluation(place).value
                 self.next_id += 1
             elif violation > 0.0:
                 self.memory.exclude(row, violation)

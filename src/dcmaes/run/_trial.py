@@ -114,8 +114,9 @@ class Reading(NamedTuple):
 
     Attributes
     ----------
-    value, violation : float
-        In the user's sign; NaN and infinite for a failure.
+    value, violation : float, or several values
+        In the user's sign; NaN and infinite for a failure. Of several objectives a tuple of all values, which
+        are all NaN if there are none.
     reason, error, traceback : str, exception, str, or None
         Why it failed, the exception if there was one, and its traceback as text.
     seconds : float
@@ -124,13 +125,11 @@ class Reading(NamedTuple):
         Who evaluated it.
     started_at : float
         When, in seconds since 1970; NaN if that is not known.
-    values : tuple of floats, or None
-        Those of several objectives, in the user's sign, all NaN if there are none; `value` is NaN then.
     told_at : float
         When it was told, in seconds from the start of the run; NaN if it was not yet.
     """
 
-    value: float
+    value: Any
     violation: float
     reason: str | None = None
     error: BaseException | None = None
@@ -138,7 +137,6 @@ class Reading(NamedTuple):
     seconds: float = math.nan
     worker: str | None = None
     started_at: float = math.nan
-    values: tuple[float, ...] | None = None
     told_at: float = math.nan
 
 
@@ -165,18 +163,15 @@ def read(told: Any, objectives: Objectives | None = None) -> Reading:
         return told
     if isinstance(told, BaseException):
         return failure(describe(told), told)
-    violation, value, values = 0.0, math.nan, None
+    violation = 0.0
     if isinstance(told, Outcome):
         violation, reason = read_number(told.violation)
         if reason:
             return failure(f"violation is {reason}")
         violation, told = max(violation, 0.0) + 0.0, told.value
-    if objectives is None:
-        value, reason = read_number(told)
-    else:
-        values, reason = objectives.read_values(told)
+    value, reason = read_number(told) if objectives is None else objectives.read_values(told)
     # Where a point is infeasible it may have no value.
-    return failure(reason) if reason and violation == 0.0 else Reading(value, violation, values=values)
+    return failure(reason) if reason and violation == 0.0 else Reading(value, violation)
 
 
 def read_many(values: Any, seconds: Any, n: int, objectives: Objectives | None) -> list[Reading]:

@@ -21,6 +21,7 @@ from dcmaes.store._schema import (
     Lock,
     Loss,
     StoreError,
+    can_execute,
     connect,
     create_tables,
     is_empty,
@@ -247,13 +248,9 @@ class Journal:
 
         The file stays behind for good: where it is missing somebody deleted it, perhaps during a run.
         """
-        try:
-            self._connection.execute("PRAGMA journal_mode = DELETE")  # only the last one may leave WAL mode
-        except sqlite3.OperationalError as error:
-            if "locked" in str(error):
-                return False
-            raise
-        return True
+        return can_execute(
+            self._connection, "PRAGMA journal_mode = DELETE"
+        )  # only the last may leave WAL mode
 
     def _name_holder(self) -> str:
         """Say which process is at work, if it has said so already."""
@@ -277,9 +274,8 @@ def _close(connection: sqlite3.Connection, lock: Lock) -> None:
 
 def _columns(trial: int, reading: Reading) -> tuple[Any, ...]:
     """Return what the table of evaluations has of a reading, in the order of its columns."""
-    value, violation, reason, _, traceback, seconds, worker, started_at, values, told_at = reading
-    told = value if values is None else values
-    return trial, told, violation, reason, traceback, seconds, told_at, worker, started_at
+    value, violation, reason, _, traceback, seconds, worker, started_at, told_at = reading
+    return trial, value, violation, reason, traceback, seconds, told_at, worker, started_at
 
 
 def _as_read(value: Any) -> Any:

@@ -7,7 +7,7 @@ import math
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from heapq import merge
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from dcmaes.store._schema import (
     Sitting,
     Snapshot,
     connect,
-    is_held,
+    one_moment,
     store_error,
 )
 
@@ -49,26 +49,8 @@ class Reader:
     def opened(cls, path: str | os.PathLike[str]) -> Iterator[Reader]:
         """Read the store at `path`, from one moment and without changing it."""
         found = Path(os.fspath(path))
-        with closing(connect(found, is_writing=False)) as connection:
-            reader = cls(connection, found)
-            with reader.at_once():
-                yield reader
-
-    @contextmanager
-    def at_once(self) -> Iterator[None]:
-        """Read everything inside from one and the same moment, whatever is written meanwhile."""
-        self._connection.execute("BEGIN")
-        try:
-            yield
-        finally:
-            # Nothing was written; and in a damaged file ending a transaction can fail as reading does.
-            with suppress(sqlite3.Error):
-                self._connection.execute("ROLLBACK")
-
-    @property
-    def is_locked(self) -> bool:
-        """Whether a process is using the store."""
-        return is_held(self.path)
+        with closing(connect(found, is_writing=False)) as connection, one_moment(connection):
+            yield cls(connection, found)
 
     def identity(self) -> dict[str, Any]:
         """Return what makes the run this run: space, seed, strategy, ..."""
@@ -152,16 +134,14 @@ def _trial(trial_id: int, row: bytes, restart: int, is_again: int) -> Trial:
 def _reading(row: Any) -> Reading:
     """Return a row of the table of evaluations; with several objectives its value is a JSON list of all."""
     told, violation, reason, traceback, seconds, told_at, worker, started_at = row
-    has_several = isinstance(told, str)
     return Reading(
-        value=math.nan if has_several else _number(told),
+        value=tuple(map(_number, json.loads(told))) if isinstance(told, str) else _number(told),
         violation=violation,
         reason=reason,
         traceback=traceback,
         seconds=_number(seconds),
         worker=worker,
         started_at=_number(started_at),
-        values=tuple(map(_number, json.loads(told))) if has_several else None,
         told_at=_number(told_at),
     )
 

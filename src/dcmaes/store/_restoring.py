@@ -115,7 +115,8 @@ def restore(run: Run, reader: Reader, snapshot: Snapshot | None, *, is_exact: bo
     after = 0
     if snapshot is not None:
         after = snapshot.seq
-        _read_memory(run, reader, after)
+        for told in reader.told(after):
+            run.remember(*told)
         _apply_snapshot(run, loads(snapshot.data))
     settings = run.settings
     run.settings = replace(settings, time_limit=None, on_error="continue")
@@ -164,12 +165,6 @@ def versions() -> dict[str, str]:
         "numpy": np.__version__,
         "python": platform.python_version(),
     }
-
-
-def _read_memory(run: Run, reader: Reader, until: int) -> None:
-    """Add what was told, up to event `until`."""
-    for trial, reading in reader.told(until):
-        run.remember(trial, reading)
 
 
 def _apply_snapshot(run: Run, data: dict[str, Any]) -> None:

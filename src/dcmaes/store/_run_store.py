@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import threading
 import time
@@ -171,13 +170,12 @@ def _write_end(journal: Journal, run: Run, optimizer_time: float, is_whole: bool
 
 def _reading(run: Run, place: int, one: Evaluation) -> Reading:
     """Return what the memory has of a reading, in the user's sign."""
-    objectives, reason = run.settings.objectives, run.memory.reason(place)
-    value = run.settings.sign * one.value
-    reading = Reading(value, one.violation, reason, seconds=one.seconds, told_at=one.told_at)
-    if objectives is None:
-        return reading
-    values = objectives.signs * run.memory.told(np.array([place]))[0]
-    return reading._replace(values=tuple(values.tolist()))
+    objectives = run.settings.objectives
+    value: Any = run.settings.sign * one.value
+    if objectives is not None:
+        value = tuple((objectives.signs * run.memory.told(np.array([place]))[0]).tolist())
+    reason = run.memory.reason(place)
+    return Reading(value, one.violation, reason, seconds=one.seconds, told_at=one.told_at)
 
 
 def _identity(run: Run) -> dict[str, Any]:
@@ -282,15 +280,13 @@ def _described(identity: dict[str, Any]) -> str:
 
 
 def _plain(reading: Reading) -> list[Any]:
-    """Return value (of several objectives, a list) and violation, None where there is no value.
+    """Return value (of several objectives, all) and violation, None where there is no value.
 
     NaN is not equal to itself. A failure has neither, but a reason.
     """
     if reading.reason is not None:
         return [None, None, reading.reason]
-    if reading.values is not None:
-        return [None if math.isnan(reading.values[0]) else list(reading.values), reading.violation]
-    return [None if math.isnan(reading.value) else reading.value, reading.violation]
+    return [None if np.isnan(reading.value).any() else reading.value, reading.violation]
 
 
 def _named(strategy: dict[str, Any]) -> str:

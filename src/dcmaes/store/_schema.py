@@ -6,7 +6,7 @@ import os
 import sqlite3
 import struct
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -262,12 +262,20 @@ def _check(connection: sqlite3.Connection, path: Path, is_writing: bool) -> None
 
 
 def _check_digest(connection: sqlite3.Connection) -> None:
-    connection.execute("BEGIN")  # so that everything is from one moment, whoever is writing
-    try:
+    with one_moment(connection):
         found = content_digest(connection)
         if connection.execute("SELECT total FROM digest").fetchall() != [(found,)]:
             raise sqlite3.DatabaseError("malformed: rows were changed, lost or added")
+
+
+@contextmanager
+def one_moment(connection: sqlite3.Connection) -> Iterator[None]:
+    """Read everything inside from one and the same moment, whatever is written meanwhile."""
+    connection.execute("BEGIN")
+    try:
+        yield
     finally:
+        # Nothing was written; and in a damaged file ending a transaction can fail as reading does.
         with suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
 
@@ -300,17 +308,22 @@ class Lock:
 
     def acquire(self) -> bool:
         """Take the lock if it is free, and tell whether it was."""
-        try:
-            self._connection.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
-            if "locked" in str(error):
-                return False
-            raise
-        return True
+        return can_execute(self._connection, "BEGIN EXCLUSIVE")
 
     def release(self) -> None:
         """Give the lock back."""
         self._connection.close()
+
+
+def can_execute(connection: sqlite3.Connection, statement: str) -> bool:
+    """Carry out a statement unless the database is locked, and tell whether it was carried out."""
+    try:
+        connection.execute(statement)
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            return False
+        raise
+    return True
 
 
 def is_held(path: Path) -> bool:
@@ -319,14 +332,10 @@ def is_held(path: Path) -> bool:
     if not Lock.file_of(path).exists():
         return False
     try:
-        connection = _connect_lock(path, 0.0)
-        try:
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        finally:
-            connection.close()
-    except sqlite3.OperationalError as error:
-        return "locked" in str(error)
-    return False
+        with closing(_connect_lock(path, 0.0)) as connection:
+            return not can_execute(connection, "SELECT count(*) FROM sqlite_master")
+    except sqlite3.OperationalError:
+        return False
 
 
 def _connect_lock(path: Path, timeout: float) -> sqlite3.Connection:

@@ -19,7 +19,7 @@ from dcmaes.run._trial import Reading
 from dcmaes.space import Space
 from dcmaes.store._reader import Reader
 from dcmaes.store._restoring import rebuild
-from dcmaes.store._schema import Sitting, translated_errors
+from dcmaes.store._schema import Sitting, is_held, translated_errors
 from dcmaes.strategies import Strategy
 
 
@@ -85,7 +85,7 @@ class StoredRun:
 
     def __init__(self, reader: Reader, space: Space | None, strategy: Strategy[Any] | None) -> None:
         self.path = reader.path
-        self.is_running = reader.is_locked
+        self.is_running = is_held(reader.path)
         self.sittings: tuple[Sitting, ...] = tuple(reader.sittings())
         self._lacks_strategy = strategy is None and reader.identity()["strategy"]["options"] is None
         self._run: Run = rebuild(reader, space, strategy)
