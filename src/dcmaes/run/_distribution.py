@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcmaes._guards import single_thread
 from dcmaes._validation import FloatArray, readonly
 from dcmaes.space import Space, Variable
-from dcmaes.strategies import Summary
+from dcmaes.strategies import Memory, Modelling, Strategy
 
 if TYPE_CHECKING:
     from dcmaes.distributions import LatticeGaussian
@@ -35,14 +35,15 @@ class Distribution:
     (('relu', 0.5), ('gelu', 0.5))
     """
 
-    def __init__(
-        self, space: Space, summary: Summary, law: Callable[[], LatticeGaussian | None] = lambda: None
-    ) -> None:
+    def __init__(self, space: Space, strategy: Strategy[Any], state: Any, memory: Memory) -> None:
         self._space = space
-        self._summary = summary
-        self._law = law
+        self._strategy = strategy
+        self._state = state
+        self._memory = memory
+        with single_thread():
+            self._summary = strategy.summary(state, memory)
         self.names: tuple[str | int, ...] = space.names
-        self.step_size = summary.step_size
+        self.step_size = self._summary.step_size
 
     @cached_property
     def law(self) -> LatticeGaussian | None:
@@ -60,7 +61,10 @@ class Distribution:
         >>> law.sample(2, np.random.default_rng(0)).shape, bool(law.quadratic[0, 1] > 0)
         ((2, 6), True)
         """
-        return self._law()
+        if not isinstance(self._strategy, Modelling):
+            return None
+        with single_thread():
+            return self._strategy.law(self._state, self._memory)
 
     @property
     def means(self) -> dict[str | int, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,7 @@ from dcmaes.run._objectives import Front, front_of
 from dcmaes.run._run import Run
 from dcmaes.run._settings import Settings, StopReason
 from dcmaes.space import Space
-from dcmaes.strategies import Explaining, Memory, Modelling, Multiobjective, Strategy
-
-if TYPE_CHECKING:
-    from dcmaes.distributions import LatticeGaussian
+from dcmaes.strategies import Explaining, Memory, Multiobjective, Strategy
 
 # So many of the strongest pairs are tested, on so many of the last evaluations.
 _MOST_TESTED = 2000
@@ -146,14 +143,7 @@ class Result:
     @cached_property
     def distribution(self) -> Distribution:
         """The last search distribution: means, marginals, correlations."""
-        with single_thread():
-            return Distribution(self._space, self._strategy.summary(self._state, self._memory), self._law)
-
-    def _law(self) -> LatticeGaussian | None:
-        if not isinstance(self._strategy, Modelling):
-            return None
-        with single_thread():
-            return self._strategy.law(self._state, self._memory)
+        return Distribution(self._space, self._strategy, self._state, self._memory)
 
     @property
     def objectives(self) -> tuple[str, ...]:
