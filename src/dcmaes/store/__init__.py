@@ -34,7 +34,7 @@ Nothing in the file is executed: it holds numbers, text (JSON) and arrays. A dig
 when it is opened.
 """
 
+from dcmaes.store._reader import Failure, Pending, Span, StoredRun, read
 from dcmaes.store._schema import Loss, StoreError
-from dcmaes.store._stored_run import Failure, Pending, Span, StoredRun, read
 
 __all__ = ["Failure", "Loss", "Pending", "Span", "StoreError", "StoredRun", "read"]

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,11 @@ from dcmaes.run._run import Run
 from dcmaes.run._settings import PASSING, Settings, Stop, StopReason
 from dcmaes.run._trial import Outcome, Trial, failure, freeze
 from dcmaes.space import Space
-from dcmaes.store._reader import Reader
 from dcmaes.store._schema import Ask, Snapshot, translated_errors
 from dcmaes.strategies import Strategy, make_strategy
+
+if TYPE_CHECKING:
+    from dcmaes.store._reader import Reader
 
 _ARRAY = "__array__"
 _METADATA = "metadata"
