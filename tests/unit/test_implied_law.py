@@ -42,7 +42,7 @@ def test_the_exponent_is_the_energy_over_the_temperature():
         for trial in optimizer.ask():
             optimizer.tell(trial, objective(trial.point))
     result = optimizer.result()
-    state, memory = result._state, result._memory
+    state, memory = result._state, result.history._memory
     law = implied_law(state, memory)
     assert law.trials.tolist() == [10, 1, 8]  # the variable with one value is left out
     x = memory.points(0, len(memory))[-N_RECENT:]

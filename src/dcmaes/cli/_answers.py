@@ -22,10 +22,10 @@ from dcmaes._html import points_text
 from dcmaes._validation import ArgumentError
 from dcmaes.cli._toml import SpecError
 from dcmaes.optimizer import History, Record
+from dcmaes.optimizer._progress import standing_of
 from dcmaes.progress import Standing, describe_duration, describe_point, estimate_left, printable
 from dcmaes.run._history import book_names, column_names
 from dcmaes.run._objectives import Objectives
-from dcmaes.run._result import standing_of
 
 if TYPE_CHECKING:
     from dcmaes.store import StoredRun

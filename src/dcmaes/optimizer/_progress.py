@@ -15,7 +15,6 @@ import numpy as np
 
 from dcmaes._guards import single_thread
 from dcmaes.progress import Standing, describe_point, estimate_left, open_display, printable
-from dcmaes.run._result import standing_of
 from dcmaes.run._run import Run
 
 if TYPE_CHECKING:
@@ -26,6 +25,29 @@ if TYPE_CHECKING:
 _SHARE = 20.0
 LOGGER = logging.getLogger("dcmaes")
 LOGGER.addHandler(logging.NullHandler())
+
+
+def standing_of(run: Run, own_time: float) -> Standing:
+    """Return how far a run is; what is running, and for how long still, is not known here."""
+    index = run.best()
+    best = None if index is None else run.history[index]
+    violation, value = run.rank(index)
+    return Standing(
+        n_told=run.n_told,
+        budget=run.settings.budget,
+        n_failures=run.memory.n_failures,
+        n_restarts=run.search.n_restarts,
+        best_value=run.settings.sign * value,
+        best_violation=0.0 if best is None else violation,
+        best_point=None if best is None else best.point,
+        best_number=0 if index is None else run.number(index),
+        best_at=math.nan if best is None or best.is_given else best.told_at,
+        elapsed=run.elapsed,
+        objective_time=run.objective_time,
+        own_time=own_time,
+        strategy=run.strategy.name,
+        n_front=len(run.memory.front),
+    )
 
 
 class Observer:
@@ -55,22 +77,19 @@ class Observer:
 
     def __call__(self) -> Standing:
         """Return how far the optimizer is."""
-        optimizer, run = self._optimizer, self._optimizer._run
+        optimizer, run, evaluator = self._optimizer, self._optimizer._run, self.evaluator
         with optimizer._lock:
             standing = replace(
                 standing_of(run, optimizer._own_time),
-                n_running=self._count_running(),
-                n_pending=len(run.outstanding) if self.evaluator is None else 0,
+                # Trials that wait for a worker do not count as running.
+                n_running=0 if evaluator is None else min(evaluator.n_running, evaluator.n_slots),
+                n_pending=len(run.outstanding) if evaluator is None else 0,
                 last_failure=self._find_failure(),
             )
             state = run.search.state
         seconds = time.monotonic() - self._begun
         left = estimate_left(standing, self._n_before, seconds, run.settings.time_limit)
         return replace(standing, seconds_left=left, step_size=self._find_step_size(state))
-
-    def _count_running(self) -> int:
-        """Return the number of running evaluations; trials that wait for a worker do not count."""
-        return 0 if self.evaluator is None else min(self.evaluator.n_running, self.evaluator.n_slots)
 
     def _find_failure(self) -> str:
         """Return the last reason of a failure; each evaluation is looked at once."""

@@ -1,27 +1,28 @@
-"""What a run found."""
+"""What a run found: points, the distribution from which it searched in the user's terms, and interactions."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcmaes._guards import single_thread
 from dcmaes._html import html_table, points_text
-from dcmaes._validation import FloatArray, IntArray, check_choice
-from dcmaes.progress import Standing
-from dcmaes.run._distribution import Distribution
+from dcmaes._validation import FloatArray, IntArray, check_choice, readonly
 from dcmaes.run._history import History, Record, column_names, point_texts
 from dcmaes.run._noise import Noise
 from dcmaes.run._objectives import Front, front_of
 from dcmaes.run._run import Run
 from dcmaes.run._settings import Settings, StopReason
-from dcmaes.space import Space
-from dcmaes.strategies import Explaining, Memory, Multiobjective, Strategy
+from dcmaes.space import Space, Variable
+from dcmaes.strategies import Explaining, Memory, Modelling, Multiobjective, Strategy
+
+if TYPE_CHECKING:
+    from dcmaes.distributions import LatticeGaussian
 
 # So many of the strongest pairs are tested, on so many of the last evaluations.
 _MOST_TESTED = 2000
@@ -69,6 +70,113 @@ class Interaction(_Pair):
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, is_certain={self.is_certain})"
+
+
+class Distribution:
+    """A search distribution: its location, its widths, and its correlations.
+
+    Attributes
+    ----------
+    names : tuple of str or int
+        The variables: their names, or their positions.
+    step_size : float
+        One number for how far the search is looking, as a fraction of the range.
+
+    Examples
+    --------
+    >>> import dcmaes as dc
+    >>> space = dc.Space({"n": dc.Integer(1, 9), "act": dc.Categorical(["relu", "gelu"])})
+    >>> distribution = dc.Optimizer(space, budget=10, strategy="random").result().distribution
+    >>> distribution.marginals["act"]
+    (('relu', 0.5), ('gelu', 0.5))
+    """
+
+    def __init__(self, space: Space, strategy: Strategy[Any], state: Any, memory: Memory) -> None:
+        self._space = space
+        self._strategy = strategy
+        self._state = state
+        self._memory = memory
+        with single_thread():
+            self._summary = strategy.summary(state, memory)
+        self.names: tuple[str | int, ...] = space.names
+        self.step_size = self._summary.step_size
+
+    @cached_property
+    def law(self) -> LatticeGaussian | None:
+        """The strategy's model of good points as a law of `dcmaes.distributions`; None if it keeps none.
+
+        On the states 0, 1, ... of the variables with more than one value, in their order. For `ising` and
+        `auto` it is P(x) ~ exp(-e(x) / T): e is the function that the regression expects, up to order two,
+        and T a temperature at which the law is about as wide as the last points evaluated. Its couplings are
+        those behind `interactions()`. None with continuous or periodic variables, with choices among three or
+        more, with uneven steps, and with conditions.
+
+        >>> import dcmaes as dc
+        >>> result = dc.minimize(lambda x: x.sum() - 3 * x[0] * x[1], dc.Space.binary(6), budget=40, seed=0)
+        >>> law = result.distribution.law
+        >>> law.sample(2, np.random.default_rng(0)).shape, bool(law.quadratic[0, 1] > 0)
+        ((2, 6), True)
+        """
+        if not isinstance(self._strategy, Modelling):
+            return None
+        with single_thread():
+            return self._strategy.law(self._state, self._memory)
+
+    @property
+    def means(self) -> dict[str | int, float]:
+        """Mean of each Binary, Integer and Float; of the logarithm, and back, where `log` is set."""
+        variables = zip(self.names, self._space.variables, self._summary.mean.tolist(), strict=True)
+        return {
+            name: u if variable.scale is None else variable.scale.value(u / _last_coordinate(variable))
+            for name, variable, u in variables
+            if variable.scale is not None or variable.is_flag
+        }
+
+    @property
+    def deviations(self) -> dict[str | int, float]:
+        """Standard deviation of each variable that has an order, as a fraction of its range."""
+        is_numeric = self._space.sites.is_numeric
+        deviations = zip(self.names, self._summary.deviation.tolist(), is_numeric, strict=True)
+        return {name: deviation for name, deviation, keep in deviations if keep}
+
+    @property
+    def marginals(self) -> dict[str | int, tuple[tuple[Any, float], ...]]:
+        """Pairs (value, probability) of each variable for which the strategy keeps them."""
+        sites = zip(self.names, self._space.variables, self._summary.probabilities, strict=True)
+        return {
+            name: tuple(zip(variable.decode(range(len(p))), p.tolist(), strict=True))
+            for name, variable, p in sites
+            if len(p)
+        }
+
+    @property
+    def correlations(self) -> FloatArray | None:
+        """Correlations, shape (d, d), in the order of `names`; None if the strategy keeps none."""
+        correlation = self._summary.correlation
+        return None if correlation is None else readonly(correlation)
+
+    @property
+    def center(self) -> Any:
+        """The point in the middle: the value next to the mean, the most probable choice."""
+        sites = self._space.sites
+        is_numeric = sites.is_numeric
+        u = np.where(is_numeric, self._summary.mean, 0.0)
+        # Half of the uniforms round up: 0.5 takes the nearest state.
+        x = sites.from_coordinate(u, np.full(len(u), 0.5))
+        for site in np.flatnonzero(~is_numeric):
+            p = self._summary.probabilities[site]
+            x[site] = np.argmax(p) if len(p) else 0.0
+        return self._space.decode(x)
+
+    def __repr__(self) -> str:
+        return f"<Distribution around {self.center!r}, step size {self.step_size:.3g}>"
+
+
+def _last_coordinate(variable: Variable) -> float:
+    """Return the unit coordinate of the last value: 1, but for the states on a circle."""
+    site = variable.site
+    is_circle = site.periodic and site.n_states > 1
+    return (site.n_states - 1) / site.n_states if is_circle else 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,15 +243,13 @@ class Result:
     optimizer_time: float
     noise: Noise | None
     _settings: Settings = field(repr=False)
-    _space: Space = field(repr=False)
     _strategy: Strategy[Any] = field(repr=False)
     _state: Any = field(repr=False)
-    _memory: Memory = field(repr=False)
 
     @cached_property
     def distribution(self) -> Distribution:
         """The last search distribution: means, marginals, correlations."""
-        return Distribution(self._space, self._strategy, self._state, self._memory)
+        return Distribution(self.history._space, self._strategy, self._state, self.history._memory)
 
     @property
     def objectives(self) -> tuple[str, ...]:
@@ -156,7 +262,7 @@ class Result:
 
         In the order of the first objective; see `Front` for what can be asked of it.
         """
-        best = None if self.x is None else self._memory.find(self._space.encode(self.x))
+        best = None if self.x is None else self.history._memory.find(self.history._space.encode(self.x))
         return front_of(self.history, best)
 
     def hypervolume(self, reference: Any = None) -> float:
@@ -204,7 +310,7 @@ class Result:
         first, second, found = first[order], second[order], found[order]
         with single_thread():
             certain = np.any([self._certain(first, second, i) for i in which], axis=0)
-        names = self._space.names
+        names = self.history._space.names
         rows = zip(first.tolist(), second.tolist(), found.tolist(), certain.tolist(), strict=True)
         return [Interaction(names[i], names[j], size, is_certain) for i, j, size, is_certain in rows]
 
@@ -217,21 +323,21 @@ class Result:
     def _strength(self, objective: int) -> FloatArray:
         """Return what the strategy knows of the interactions in one objective, shape (d, d)."""
         if self._settings.objectives is not None and isinstance(self._strategy, Multiobjective):
-            return np.asarray(self._strategy.interactions_of(self._state, self._memory, objective))
-        return np.asarray(self._strategy.interactions(self._state, self._memory))
+            return np.asarray(self._strategy.interactions_of(self._state, self.history._memory, objective))
+        return np.asarray(self._strategy.interactions(self._state, self.history._memory))
 
     def _certain(self, first: IntArray, second: IntArray, objective: int) -> NDArray[np.bool_]:
         """Tell which of these pairs, strongest first, the values or the strategy show beyond doubt."""
         from dcmaes.models import certain_pairs
 
-        d = self._space.dimension
+        d = self.history._space.dimension
         is_tested = np.zeros((d, d), dtype=bool)
         tested = first[:_MOST_TESTED], second[:_MOST_TESTED]
         is_tested[tested] = is_tested[tested[::-1]] = True
         x, value = self.history._feasible(_MOST_EVALUATIONS, objective)
-        is_certain = certain_pairs(self._space.sites, x, value, is_tested)[first, second]
+        is_certain = certain_pairs(self.history._space.sites, x, value, is_tested)[first, second]
         if isinstance(self._strategy, Explaining):
-            is_certain |= self._strategy.explained_pairs(self._state, self._memory)[first, second]
+            is_certain |= self._strategy.explained_pairs(self._state, self.history._memory)[first, second]
         return is_certain
 
     def _describe_noise(self, noise: Noise) -> str:
@@ -253,7 +359,7 @@ class Result:
             return result
         if self._settings.objectives is not None:
             return result + self.front._repr_html_()
-        pairs = zip(column_names(self._space), point_texts(self._space, self.x), strict=True)
+        pairs = zip(column_names(self.history._space), point_texts(self.history._space, self.x), strict=True)
         shown = [(column, text) for column, text in pairs if text]
         return result + html_table("Best point", ["variable", "value"], shown)
 
@@ -276,29 +382,6 @@ class Result:
             ("strategy", f"{self.strategy}, {self.n_restarts} restarts"),
             ("time", f"{self.objective_time:.3g} s objective, {self.optimizer_time:.3g} s optimizer"),
         ]
-
-
-def standing_of(run: Run, own_time: float) -> Standing:
-    """Return how far a run is; what is running, and for how long still, is not known here."""
-    index = run.best()
-    best = None if index is None else run.history[index]
-    violation, value = run.rank(index)
-    return Standing(
-        n_told=run.n_told,
-        budget=run.settings.budget,
-        n_failures=run.memory.n_failures,
-        n_restarts=run.search.n_restarts,
-        best_value=run.settings.sign * value,
-        best_violation=0.0 if best is None else violation,
-        best_point=None if best is None else best.point,
-        best_number=0 if index is None else run.number(index),
-        best_at=math.nan if best is None or best.is_given else best.told_at,
-        elapsed=run.elapsed,
-        objective_time=run.objective_time,
-        own_time=own_time,
-        strategy=run.strategy.name,
-        n_front=len(run.memory.front),
-    )
 
 
 def result_of(run: Run, optimizer_time: float) -> Result:
@@ -329,8 +412,6 @@ def result_of(run: Run, optimizer_time: float) -> Result:
         optimizer_time=optimizer_time,
         noise=run.noise(),
         _settings=run.settings,
-        _space=run.space,
         _strategy=run.strategy,
         _state=run.search.state,
-        _memory=memory,
     )
