@@ -16,7 +16,8 @@ import pytest
 import dcmaes as dc
 from dcmaes.optimizer import _progress
 from dcmaes.optimizer._progress import Observer
-from dcmaes.progress import Standing, _display, describe, describe_point, estimate_left, open_display
+from dcmaes.progress import _display
+from dcmaes.progress._display import Standing, describe, describe_point, estimate_left, open_display
 
 SPACE = dc.Space({"n": dc.Integer(-9, 9), "act": dc.Categorical(["<script>", "[red]b"])})
 

@@ -23,7 +23,7 @@ from dcmaes._validation import ArgumentError
 from dcmaes.cli._toml import SpecError
 from dcmaes.optimizer import History, Record
 from dcmaes.optimizer._progress import standing_of
-from dcmaes.progress import Standing, describe_duration, describe_point, estimate_left, printable
+from dcmaes.progress._display import Standing, describe_duration, describe_point, estimate_left, printable
 from dcmaes.run._history import book_names, column_names
 from dcmaes.run._objectives import Objectives
 

@@ -27,7 +27,7 @@ from dcmaes.cli._objective_spec import describe_sharing
 from dcmaes.cli._spec import Spec
 from dcmaes.cli._toml import SpecError
 from dcmaes.optimizer import Trial
-from dcmaes.progress import describe_point, printable
+from dcmaes.progress._display import describe_point, printable
 from dcmaes.run._trial import thaw
 
 _PATIENCE = 1.0

@@ -32,7 +32,7 @@ from dcmaes.cli._answers import (
     write_json,
 )
 from dcmaes.cli._toml import SpecError
-from dcmaes.progress import printable
+from dcmaes.progress._display import printable
 from dcmaes.strategies import strategy_names
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def resume(
 def status(store: Path, once: bool, as_json: bool) -> None:
     """Show the progress of the run in STORE; live in a terminal while it is running, until Ctrl-C."""
     from dcmaes.cli._spec import find_store
-    from dcmaes.progress import describe
+    from dcmaes.progress._display import describe
     from dcmaes.store import read
 
     with reporting():

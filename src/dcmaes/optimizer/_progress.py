@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcmaes._guards import single_thread
-from dcmaes.progress import Standing, describe_point, estimate_left, open_display, printable
+from dcmaes.progress._display import Standing, describe_point, estimate_left, open_display, printable
 from dcmaes.run._run import Run
 
 if TYPE_CHECKING:
