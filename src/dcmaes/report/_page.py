@@ -323,7 +323,10 @@ def _evenly(n: int) -> IntArray:
 
 def _table(run: RunData) -> dict[str, Any]:
     """Return the columns of all evaluations; reasons and outputs only where there are some."""
-    seconds = run.ends - run.starts
+    values, names = run.history.values, run.result.objectives
+    several = (
+        [{"name": name, "number": values[:, k]} for k, name in enumerate(names)] if run.objective else None
+    )
     columns = [_column(run, i) for i in range(run.space.dimension)]
     room = _MOST_OUTPUT
     outputs = {}
@@ -334,21 +337,16 @@ def _table(run: RunData) -> dict[str, Any]:
     return {
         "id": run.history.ids,
         "value": run.values,
-        "values": None if run.objective is None else _value_columns(run),
+        "values": several,
         "violation": run.history.violations,
         "status": _codes(run.statuses),
         "restart": run.history.restarts,
-        "seconds": _rounded(seconds),
+        "seconds": _rounded(run.ends - run.starts),
         "worker": _texts(run.workers),
         "variables": columns,
         "reasons": {i: reason for i, reason in enumerate(run.history.reasons) if reason},
         "outputs": outputs,
     }
-
-
-def _value_columns(run: RunData) -> list[dict[str, Any]]:
-    values = run.history.values
-    return [{"name": name, "number": values[:, k]} for k, name in enumerate(run.result.objectives)]
 
 
 def _column(run: RunData, site: int) -> dict[str, Any]:

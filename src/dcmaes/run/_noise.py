@@ -157,9 +157,10 @@ class Repeats:
         front : Evaluations or None
             With several objectives, the last evaluation of each point of the front.
         """
-        is_enough = n_again >= AGAIN_SHARE * n_asked or len(self._first) < _FIRST_POINTS
-        if is_enough or self._is_exact():
+        if n_again >= AGAIN_SHARE * n_asked or len(self._first) < _FIRST_POINTS:
             return None
+        if self._n_repeats >= _EQUAL_REPEATS and not any(self._variances()):
+            return None  # repeats have always given the same values
         if front is not None:
             places = front.row[np.argsort(front.count, kind="stable")].tolist()
         else:
@@ -167,10 +168,6 @@ class Repeats:
             order = np.lexsort((estimate - deviation, self._violations()))
             places = [self._first[i] for i in order.tolist()]
         return next((place for place in places if not is_out(place)), None)
-
-    def _is_exact(self) -> bool:
-        """Tell whether repeats have always given the same values."""
-        return self._n_repeats >= _EQUAL_REPEATS and all(one == 0.0 for one in self._variances())
 
     def _variances(self) -> list[float]:
         """Return the variance of values at one point, pooled over feasible ones; NaN if none was repeated."""

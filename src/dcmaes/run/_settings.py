@@ -63,21 +63,17 @@ class Settings:
             self._set("target", check_number("target", self.target))
         if self.patience is not None:
             self._set("patience", check_integer("patience", self.patience, low=1))
-        if self.objectives is not None:
-            self._check_several(self.objectives)
+        if self.objectives is not None and self.target is not None and self.objectives.reference is None:
+            raise ValueError(
+                f"target is a hypervolume if there are several objectives, which counts from a reference: "
+                f"pass reference=, the worst value of each of {', '.join(self.objectives.names)} that is of "
+                f"interest; got target={self.target:g} alone"
+            )
 
     @property
     def sign(self) -> float:
         """What values are multiplied by to be minimized, and by which they are turned back."""
         return 1.0 if self.direction == "minimize" else -1.0
-
-    def _check_several(self, objectives: Objectives) -> None:
-        if self.target is not None and objectives.reference is None:
-            raise ValueError(
-                f"target is a hypervolume if there are several objectives, which counts from a reference: "
-                f"pass reference=, the worst value of each of {', '.join(objectives.names)} that is of "
-                f"interest; got target={self.target:g} alone"
-            )
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)

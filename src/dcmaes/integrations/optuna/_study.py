@@ -247,11 +247,8 @@ def violation(trial: FrozenTrial) -> float:
 
 def finished(trials: Iterable[FrozenTrial]) -> list[FrozenTrial]:
     """Return the trials that are finished in the order of their completion."""
-    return sorted((trial for trial in trials if trial.state.is_finished()), key=_completion)
-
-
-def _completion(trial: FrozenTrial) -> tuple[datetime, int]:
-    return trial.datetime_complete or datetime.max, trial.number
+    done = (trial for trial in trials if trial.state.is_finished())
+    return sorted(done, key=lambda trial: (trial.datetime_complete or datetime.max, trial.number))
 
 
 def read_warm_start(
