@@ -55,31 +55,22 @@ class CappedOutput:
         self._n_head = limit // 4
         self._n_tail = limit - self._n_head
         self._head = bytearray()
-        self._tail: deque[bytes] = deque()
-        self._tail_size = 0
+        self._tail = bytearray()
         self._n_lost = 0
 
     def add(self, chunk: bytes) -> None:
         """Take in what comes next."""
         n_free = self._n_head - len(self._head)
         self._head += chunk[:n_free]
-        rest = chunk[n_free:] if n_free > 0 else chunk
-        if rest:
-            self._tail.append(rest)
-            self._tail_size += len(rest)
-        while self._tail_size > self._n_tail:
-            excess = self._tail_size - self._n_tail
-            first = self._tail.popleft()
-            lost = min(excess, len(first))
-            if lost < len(first):
-                self._tail.appendleft(first[lost:])
-            self._tail_size -= lost
-            self._n_lost += lost
+        self._tail += chunk[n_free:]
+        n_excess = max(len(self._tail) - self._n_tail, 0)
+        del self._tail[:n_excess]
+        self._n_lost += n_excess
 
     def text(self) -> str:
         """Return what was kept, with a line that says how much was not."""
         gap = f"\n[... {self._n_lost} bytes left out ...]\n".encode() if self._n_lost else b""
-        return (bytes(self._head) + gap + b"".join(self._tail)).decode("utf-8", errors="replace")
+        return (self._head + gap + self._tail).decode("utf-8", errors="replace")
 
 
 @dataclass(frozen=True)

@@ -132,14 +132,8 @@ def ring_optimum(table: FloatArray, k: int) -> float:
     total = np.where(np.eye(window, dtype=bool), 0.0, np.inf)
     for row in table:
         # entry [s, b] of row: window s (k bits) followed by bit b; the next window drops the oldest bit
-        cost = row.reshape(window, 2)
-        following = np.full((window, window), np.inf)
-        for bit in range(2):
-            reached = total + cost[:, bit]
-            after = (2 * np.arange(window) + bit) % window
-            for s in range(window):
-                following[:, after[s]] = np.minimum(following[:, after[s]], reached[:, s])
-        total = following
+        reached = total[:, :, np.newaxis] + row.reshape(window, 2)
+        total = reached.reshape(window, 2, window).min(axis=1)
     return float(np.diag(total).min())
 
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 import os
+import re
 from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
@@ -123,12 +124,7 @@ def _digest(text: str) -> str:
 
 def _filled(template: str, parts: Mapping[str, str]) -> str:
     """Fill the places `{{name}}` of a template, once each, without looking into what was filled in."""
-    pieces = template.split("{{")
-    filled = [pieces[0]]
-    for piece in pieces[1:]:
-        name, _, rest = piece.partition("}}")
-        filled += [parts[name], rest]
-    return "".join(filled)
+    return re.sub(r"{{(\w+)}}", lambda place: parts[place[1]], template)
 
 
 def payload(run: RunData, title: str, command: str | None = None) -> dict[str, Any]:
