@@ -95,6 +95,38 @@ class FrontPath:
     n_left_out: int
 
 
+@dataclass(frozen=True)
+class Coordinates:
+    """Evaluated points as lines across one axis for each variable.
+
+    Attributes
+    ----------
+    names : tuple of k str
+        The variables shown: if not all, the most important ones.
+    ticks : tuple of k tuples of Tick
+        Values on their axes.
+    index : int array of shape (m,)
+        The evaluations shown, worst first, so that the best are drawn last.
+    position : array of shape (m, k)
+        Where each crosses each axis, from 0 to 1; NaN where the variable is inactive.
+    quality : array of shape (m,)
+        Share of the feasible evaluations that are worse: 1 is the best.
+    value : array of shape (m,)
+        Their values.
+    n_left_out, n_lines_left_out : int
+        How many variables and feasible evaluations are not shown.
+    """
+
+    names: tuple[str, ...]
+    ticks: tuple[tuple[Tick, ...], ...]
+    index: IntArray
+    position: FloatArray
+    quality: FloatArray
+    value: FloatArray
+    n_left_out: int
+    n_lines_left_out: int
+
+
 def front_data(result: Any) -> FrontPicture:
     """Return the numbers of `plot_front` and `plot_growth`.
 
@@ -238,38 +270,6 @@ def plot_front_path(result: Any, *, limit: int = 12, ax: Axes | None = None) -> 
     )
     add_remark(ax, f"{data.n_left_out} variables that change less not shown" if data.n_left_out else "")
     return ax
-
-
-@dataclass(frozen=True)
-class Coordinates:
-    """Evaluated points as lines across one axis for each variable.
-
-    Attributes
-    ----------
-    names : tuple of k str
-        The variables shown: if not all, the most important ones.
-    ticks : tuple of k tuples of Tick
-        Values on their axes.
-    index : int array of shape (m,)
-        The evaluations shown, worst first, so that the best are drawn last.
-    position : array of shape (m, k)
-        Where each crosses each axis, from 0 to 1; NaN where the variable is inactive.
-    quality : array of shape (m,)
-        Share of the feasible evaluations that are worse: 1 is the best.
-    value : array of shape (m,)
-        Their values.
-    n_left_out, n_lines_left_out : int
-        How many variables and feasible evaluations are not shown.
-    """
-
-    names: tuple[str, ...]
-    ticks: tuple[tuple[Tick, ...], ...]
-    index: IntArray
-    position: FloatArray
-    quality: FloatArray
-    value: FloatArray
-    n_left_out: int
-    n_lines_left_out: int
 
 
 def coordinates_data(result: Any, *, limit: int = 16, lines: int = 300) -> Coordinates:
