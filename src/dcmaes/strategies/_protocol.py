@@ -176,6 +176,13 @@ class Proposer(Strategy[State], Protocol[State]):
         """Return the state at the beginning of a turn, after others have evaluated points."""
 
 
+class Identifying(Proposer[State], Protocol[State]):
+    """A proposer that finds out what the function is, and has precedence while it has points to propose."""
+
+    def n_asked(self, state: State) -> int:
+        """Return how many evaluations it has asked for to learn from them: at most half of all."""
+
+
 class Part(Coded[State]):
     """What proposers have in common that are only parts of `auto`: no options, and one run each."""
 
@@ -186,6 +193,10 @@ class Part(Coded[State]):
     def join(self, state: State, memory: Memory) -> State:
         """Return the state as it is: others do not change it."""
         return state
+
+    def n_asked(self, state: State) -> int:
+        """Return 0: it learns from what others have evaluated."""
+        return 0
 
     def restart(self, state: State, rng: np.random.Generator, memory: Memory) -> State | None:
         """Return None: there is nothing to begin again."""

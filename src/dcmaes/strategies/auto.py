@@ -16,7 +16,7 @@ from dcmaes.strategies._codec import Coded
 from dcmaes.strategies._credit import Credit
 from dcmaes.strategies._evaluations import WORST, Evaluations, Rank, Spans, with_place
 from dcmaes.strategies._memory import Memory
-from dcmaes.strategies._protocol import Proposer, Strategy, Summary
+from dcmaes.strategies._protocol import Identifying, Proposer, Strategy, Summary
 from dcmaes.strategies.blocks import Blocks, BlocksState
 from dcmaes.strategies.cma import Cma, CmaState
 from dcmaes.strategies.gaussian_process import GaussianProcess, ProcessState
@@ -132,10 +132,15 @@ class Auto(Coded[AutoState]):
 
     def __init__(self, *, partner: str | None = None) -> None:
         self.partner = None if partner is None else check_choice("partner", partner, ("cma", "mixing"))
-        self._model, self._process = IsingSearch(), GaussianProcess()
+        self._model, self._process, self._sparse = IsingSearch(), GaussianProcess(), Sparse()
         self._cma, self._mixing = Cma(), Mixing()
-        self._blocks, self._sparse = Blocks(), Sparse()
-        self._neighbours, self._hidden = Neighbours(), Hidden()
+        self._sharing: dict[int, Proposer[Any]] = {MODEL: self._model, PROCESS: self._process}
+        self._knowing: dict[int, Identifying[Any]] = {
+            BLOCKS: Blocks(),
+            SPARSE: self._sparse,
+            NEIGHBOURS: Neighbours(),
+            HIDDEN: Hidden(),
+        }
 
     def __repr__(self) -> str:
         return f"Auto(partner={self.partner!r})"
@@ -197,7 +202,8 @@ class Auto(Coded[AutoState]):
         """Return the state in which those that have converged start afresh."""
         for who in self._converged(state, memory):
             if who == MODEL and state.parts[BLOCKS] is None and self._may_have_blocks(memory):
-                state = state.with_part(BLOCKS, self._blocks.init(memory.sites, memory, 0, rng))
+                blocks = self._knowing[BLOCKS].init(memory.sites, memory, 0, rng)
+                state = state.with_part(BLOCKS, blocks)
             part = self._proposer(state, who).restart(state.parts[who], rng, memory)
             if part is None:
                 return None
@@ -233,18 +239,9 @@ class Auto(Coded[AutoState]):
 
     def _proposer(self, state: AutoState, who: int) -> Proposer[Any]:
         """Return a proposer; the population is the one that has begun."""
-        is_cma = isinstance(state.parts[POPULATION], CmaState)
-        population: Proposer[Any] = self._cma if is_cma else self._mixing
-        proposers: tuple[Proposer[Any], ...] = (
-            self._model,
-            self._process,
-            population,
-            self._blocks,
-            self._sparse,
-            self._neighbours,
-            self._hidden,
-        )
-        return proposers[who]
+        if who == POPULATION:
+            return self._cma if isinstance(state.parts[who], CmaState) else self._mixing
+        return self._sharing.get(who) or self._knowing[who]
 
     def _proposer_of(self, state: AutoState, row: int, memory: Memory) -> int:
         """Return who proposed a point that is told; one that was not evaluated was drawn just now."""
@@ -270,8 +267,7 @@ class Auto(Coded[AutoState]):
 
     def _next(self, state: AutoState, memory: Memory) -> AutoState:
         """Return the state with the turn passed to the one that has most to expect, or left where it is."""
-        state = self._looked_for_neighbours(self._looked_for_pairs(state, memory), memory)
-        state = self._looked_for_hidden_sets(state, memory)
+        state = self._looked_beyond_blocks(self._looked_for_pairs(state, memory), memory)
         who = next((k for k in KNOWING if self._knows_more(state, k, memory)), None)
         if who is None:
             who = state.credit.next(self._expected(state, memory), self._batches(state))
@@ -291,10 +287,10 @@ class Auto(Coded[AutoState]):
 
     def _knows_more(self, state: AutoState, who: int, memory: Memory) -> bool:
         """Tell whether one that identifies the function has points to propose."""
-        part = state.parts[who]
-        if isinstance(part, (NeighboursState, HiddenState)) and 2 * part.n_told > len(memory):
-            return False  # it asks for many evaluations before it knows: half of all at most
-        return part is not None and self._proposer(state, who).convergence(part, memory) is None
+        part, proposer = state.parts[who], self._knowing[who]
+        if part is None or 2 * proposer.n_asked(part) > len(memory):
+            return False
+        return proposer.convergence(part, memory) is None
 
     def _expected(self, state: AutoState, memory: Memory) -> FloatArray:
         """Return gains and evaluations expected of each proposer that shares, shape (2, 3); 0 for none."""
@@ -325,25 +321,19 @@ class Auto(Coded[AutoState]):
         has_few_states = bool(memory.sites.is_short.all()) and self.partner != "cma"
         return has_few_states and memory.best is not None and _is_plain(memory)
 
-    def _looked_for_neighbours(self, state: AutoState, memory: Memory) -> AutoState:
-        """Return the state in which neighbours are looked for: if blocks are too large, and not too soon."""
-        blocks, n_pairs = state.parts[BLOCKS], int(memory.sites.is_free.sum()) ** 2 // 2
-        has_ended = blocks is not None and blocks.is_large and blocks.why_over
-        is_due = has_ended and len(memory) >= 2 * n_pairs and _is_plain(memory)
-        return self._begun(state, NEIGHBOURS, memory) if is_due else state
-
-    def _looked_for_hidden_sets(self, state: AutoState, memory: Memory) -> AutoState:
-        """Return the state in which hidden sets are looked for: if differences have shown no blocks."""
+    def _looked_beyond_blocks(self, state: AutoState, memory: Memory) -> AutoState:
+        """Return the state in which what blocks were not is looked for, if it is time for that."""
         blocks = state.parts[BLOCKS]
-        is_due = blocks is not None and blocks.is_sum and blocks.why_over and _is_plain(memory)
-        return self._begun(state, HIDDEN, memory) if is_due else state
-
-    def _begun(self, state: AutoState, who: int, memory: Memory) -> AutoState:
-        """Return the state in which one that identifies the function has begun."""
-        if state.parts[who] is not None:
+        if blocks is None or not blocks.why_over or not _is_plain(memory):
             return state
-        rng = np.random.default_rng([state.seed, who])
-        return state.with_part(who, self._proposer(state, who).init(memory.sites, memory, 0, rng))
+        n_pairs = int(memory.sites.is_free.sum()) ** 2 // 2
+        is_due = {NEIGHBOURS: blocks.is_large and len(memory) >= 2 * n_pairs, HIDDEN: blocks.is_sum}
+        for who in is_due:
+            if is_due[who] and state.parts[who] is None:
+                rng = np.random.default_rng([state.seed, who])
+                part = self._knowing[who].init(memory.sites, memory, 0, rng)
+                state = state.with_part(who, part)
+        return state
 
     def _looked_for_pairs(self, state: AutoState, memory: Memory) -> AutoState:
         """Return the state after a look for a function with few interactions, if it is time for one."""

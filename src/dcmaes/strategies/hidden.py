@@ -148,6 +148,10 @@ class Hidden(Part[HiddenState]):
         """Return the state after learning from `told`."""
         return advance(replace(state, n_told=state.n_told + len(told)), memory)
 
+    def n_asked(self, state: HiddenState) -> int:
+        """Return how many evaluations it has proposed."""
+        return state.n_told
+
     def convergence(self, state: HiddenState, memory: Memory) -> str | None:
         """Return why the search is over, or None."""
         return state.why_over or None

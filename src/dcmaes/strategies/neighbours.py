@@ -184,6 +184,10 @@ class Neighbours(Part[NeighboursState]):
         """Return the state as far on as what others have evaluated takes it."""
         return advance(state, memory)
 
+    def n_asked(self, state: NeighboursState) -> int:
+        """Return how many evaluations it has proposed."""
+        return state.n_told
+
     def convergence(self, state: NeighboursState, memory: Memory) -> str | None:
         """Return why the search is over, or None."""
         return state.why_over or None
