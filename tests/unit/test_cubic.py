@@ -58,6 +58,10 @@ def test_values_that_do_not_tell_are_refused():
     assert sparse_sets(x, x.prod(axis=1) + rng.standard_normal(200), np.full(20, 2)) is None
 
 
+def test_no_values_tell_nothing():
+    assert sparse_sets(np.empty((0, 20)), np.empty(0), np.full(20, 2)) is None
+
+
 def test_too_many_sites_are_refused():
     d = MOST_INDICATORS + 1
     assert sparse_sets(np.zeros((1, d)), np.zeros(1), np.full(d, 2)) is None

@@ -75,6 +75,21 @@ def test_pending_points_are_not_proposed_again():
     assert not memory.contains(strategy.sample(state, 3, rng, memory)).any()
 
 
+@pytest.mark.parametrize(("scale", "penalty"), [(1.0, 1e11), (1e-300, 0.0), (1e300, 0.0)])
+def test_values_of_any_size_end_it(scale, penalty):
+    # All pairs of nine sites with four states interact, which is more than a table for all that interact.
+    tables = np.random.default_rng(0).standard_normal((9, 9, 4, 4))
+
+    def function(x):
+        sites, z = np.arange(9), x.astype(int)
+        every = tables[sites[:, None], sites, z[:, None], z]
+        return scale * float(every.sum()) + penalty * (z[0] == 3)
+
+    _, state, _ = run(function, Space({f"x{i}": Categorical(list("abcd")) for i in range(9)}), most=1000)
+    assert not state.is_near
+    assert state.why_over == "the values are no function of few pairs and triples"
+
+
 def test_where_many_interact_it_is_soon_over():
     _, state, n = run(problems.labs(40), Space.binary(40))
     assert state.why_over == "a variable interacts with most others"

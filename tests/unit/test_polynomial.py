@@ -79,3 +79,9 @@ def test_a_minimum_that_needs_too_large_a_table_is_not_sought():
     function = polynomial_of(sets, x, values, np.full(25, 2))
     assert function is not None
     assert minimum_of(function) is None
+
+
+def test_sizes_without_sets_add_nothing():
+    x = np.random.default_rng(0).integers(0, 2, size=(80, 5)).astype(float)
+    sets = [[(i,) for i in range(5)], [], []]
+    assert polynomial_of(sets, x, x[:, 0] * x[:, 1], np.full(5, 2)) is None

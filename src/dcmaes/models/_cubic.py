@@ -51,7 +51,7 @@ def sparse_sets(x: FloatArray, values: FloatArray, n_states: IntArray) -> Sets |
     >>> sparse_sets(x, values, np.full(12, 2))[2]
     [(0, 1, 2), (1, 6, 9), (3, 4, 5)]
     """
-    if not 3 <= int((n_states - 1).sum()) <= MOST_INDICATORS:
+    if len(x) == 0 or not 3 <= int((n_states - 1).sum()) <= MOST_INDICATORS:
         return None
     some = np.linspace(0, len(x) - 1, min(len(x), MOST_USED)).astype(np.int64)
     some = np.union1d(some, [int(values.argmin())])

@@ -108,8 +108,8 @@ def polynomial_of(
         new = [c for s in of_size for c in product(*(range(first[i], first[i + 1]) for i in s))]
         if len(parent) + len(new) > len(used):
             return None
-        parent = np.concatenate([parent, [number[c[:-1]] for c in new]])
-        last = np.concatenate([last, [c[-1] for c in new]])
+        parent = np.append(parent, np.array([number[c[:-1]] for c in new], dtype=np.int64))
+        last = np.append(last, np.array([c[-1] for c in new], dtype=np.int64))
         number |= {c: len(number) + k for k, c in enumerate(new)}
         columns = _columns(x[used], n_states, parent, last)
         function = Polynomial(n_states, parent, last, _least_squares(columns, values[used]))
