@@ -94,6 +94,15 @@ def test_the_scale_of_the_values_is_the_one_that_predicts_best():
     assert scores[-1] > scores[0]
 
 
+@pytest.mark.parametrize("share", [0, len(SHARES) - 1])
+def test_values_near_the_smallest_numbers_are_compared_too(share):
+    memory = Memory(SPACE.sites)
+    x = SPACE.sites.uniform(np.random.default_rng(3).random((60, 4)))
+    memory.tell(Evaluations(x, 1e-310 * value(x), np.zeros(60)))
+    state = ProcessState(SPACE.sites, Scales.expected(SPACE.sites).vector(), share, 0, 0)
+    assert np.isfinite(_foresight(*_process(state, memory.recall(300))))
+
+
 def test_failures_alone_leave_the_scales_as_they_are():
     memory, strategy = Memory(SPACE.sites), GaussianProcess()
     x = SPACE.sites.uniform(np.random.default_rng(0).random((12, 4)))

@@ -156,7 +156,7 @@ def refitted(state: ProcessState, memory: Memory) -> ProcessState:
     """Return the state with likelier scales, and with a larger or smaller share if that predicts better."""
     told = memory.recall(most_values(state.sites))
     state = replace(state, n_fitted=memory.n_seen, n_fits=state.n_fits + 1)
-    process, slope = _process(state, told)
+    process, log_slope = _process(state, told)
     # From the scales so far and from those expected of any function: a fit may be stuck at either.
     starts = (process, replace(process, scales=Scales.expected(state.sites)))
     fits = [start.fitted(N_STEPS) for start in starts]
@@ -165,31 +165,32 @@ def refitted(state: ProcessState, memory: Memory) -> ProcessState:
     share = state.share + (-1 if state.n_fits % 2 else 1)
     if not 0 <= share < len(SHARES):
         return state
-    other, slope_of_other = _process(replace(state, share=share), told)
+    other, log_slope_of_other = _process(replace(state, share=share), told)
     other = other.fitted(N_STEPS)
-    if _foresight(other, slope_of_other) <= _foresight(process, slope):
+    if _foresight(other, log_slope_of_other) <= _foresight(process, log_slope):
         return state
     return replace(state, share=share, scales=other.scales.vector())
 
 
-def _foresight(process: Process, slope: FloatArray) -> float:
+def _foresight(process: Process, log_slope: FloatArray) -> float:
     """Return the mean log density of the lower half of the values, each given all others (R6)."""
-    densities = process.log_densities() + np.log(slope)
+    densities = process.log_densities() + log_slope
     lower = process.targets <= np.median(process.targets)
     return float(densities[lower].mean())
 
 
 def _process(state: ProcessState, told: Evaluations) -> tuple[Process, FloatArray]:
-    """Return the process of the values, and the derivative of its targets by the values, shape (n,)."""
+    """Return the process of the values, and the log derivative of its targets by the values, shape (n,)."""
     rise = rises(told)
     share = SHARES[state.share]
     unit = low_rise(rise, min(share, 1.0), float(rise.max()))
     targets = np.log1p(rise / unit) if share < np.inf else rise / unit
-    slope = 1 / (unit + rise) if share < np.inf else np.full(len(rise), 1 / unit)
     scale = float(targets.std()) or 1.0
+    # The derivative itself overflows where all values are near the smallest numbers.
+    log_slope = -np.log(unit + rise if share < np.inf else np.full(len(rise), unit)) - np.log(scale)
     targets = (targets - targets.mean()) / scale
     count = told.count.astype(np.float64)
-    return Process(state.sites, told.x, targets, count, Scales.of_vector(state.scales)), slope / scale
+    return Process(state.sites, told.x, targets, count, Scales.of_vector(state.scales)), log_slope
 
 
 def most_promising(
