@@ -60,6 +60,7 @@ MISTAKES = [
     ("success_codes = ['a']", "tune.toml:3: success_codes must be an integer", ""),
     ("objective = 'a:b'", "tune.toml:3: objective: say either", "not both"),
     ("store = 3", "tune.toml:3: store must be text", ""),
+    ('store = "/"', "tune.toml:3: store must be a file, got the folder '/'", ""),
 ]
 
 

@@ -140,7 +140,7 @@ def parse_spec(text: str, path: Path) -> Spec:
         direction=table.get("direction", partial(check_choice, choices=DIRECTIONS), "minimize"),
         workers=workers,
         timeout=timeout,
-        store=folder / table.get("store", _text, f"{path.stem}.db"),
+        store=table.get("store", partial(_file, folder=folder), folder / f"{path.stem}.db"),
         warnings=(*table.warnings, *_unused(command, space)),
     )
 
@@ -312,6 +312,13 @@ def _text(name: str, value: Any) -> str:
     if not isinstance(value, str) or not value:
         raise TypeError(f"{name} must be text, got {value!r}")
     return value
+
+
+def _file(name: str, value: Any, *, folder: Path) -> Path:
+    path = folder / _text(name, value)
+    if path.is_dir():
+        raise ValueError(f"{name} must be a file, got the folder {value!r}")
+    return path
 
 
 def find_store(target: Path) -> Path:
