@@ -188,6 +188,11 @@ def test_a_saved_state_has_its_turn(partner):
     assert (again.turn, again.turns, again.best) == (state.turn, state.turns, state.best)
     assert type(again.parts[POPULATION]) is type(state.parts[POPULATION])
     np.testing.assert_array_equal(again.credit.spent, state.credit.spent)
+    memory, population = strategy.memory(state), make_strategy(partner)
+    one, two = (
+        population.sample(s.parts[POPULATION], 4, np.random.default_rng(1), memory) for s in (state, again)
+    )
+    np.testing.assert_array_equal(one, two)
 
 
 def test_pending_points_are_not_proposed_again():

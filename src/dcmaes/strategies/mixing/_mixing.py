@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from dcmaes.strategies._memory import Memory
 from dcmaes.strategies._protocol import Summary
 from dcmaes.strategies.mixing._linkage import information
 from dcmaes.strategies.mixing._search import begin, learn, propose
-from dcmaes.strategies.mixing._state import MixingState, make_plan
+from dcmaes.strategies.mixing._state import MixingState
 
 # Midpoints at which the uniform law is tabulated for the summary while there is no population.
 _N_MIDPOINTS = 256
@@ -119,8 +119,7 @@ class Mixing:
 
     def state_from_dict(self, data: Mapping[str, Any], sites: Sites) -> MixingState:
         """Return the state that `state_to_dict` described."""
-        state = decode(MixingState, data, sites)
-        return replace(state, plan=make_plan(sites, state.seed, state.counter, state.phase, state.pyramid))
+        return decode(MixingState, data, sites)
 
 
 def _shares(column: FloatArray, n_states: int) -> FloatArray:

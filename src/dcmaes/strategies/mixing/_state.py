@@ -146,6 +146,12 @@ class MixingState:
     tally: Tally
     plan: Plan = field(default_factory=Begin, metadata=DERIVED)
 
+    def __post_init__(self) -> None:
+        """Make the plan where it was left out, as in a state that is read, also as a part of another one."""
+        if self.phase != BEGIN and isinstance(self.plan, Begin):
+            plan = make_plan(self.sites, self.seed, self.counter, self.phase, self.pyramid)
+            object.__setattr__(self, "plan", plan)
+
     @property
     def largest(self) -> FloatArray:
         """The solutions of the floor that has most of them, shape (n, d)."""
