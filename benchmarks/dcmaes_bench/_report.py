@@ -79,9 +79,9 @@ relatives of CMA-ES, it is **dcmaes cma**. Slow optimizers have run fewer rows o
   until then. Below the table stand the evaluations and minutes after which.
 """
 
-VERSIONS = """The suites `pbo`, `categorical` and `combinatorial` were run with the default strategy as it is now,
-`small` before it looked for equal states, `hpo` before its pyramid walked across plateaus; `integer` and
-`mixint`, and the rows of `cma`, before its searches shared evaluations by what they gain
+VERSIONS = """The suites `pbo`, `categorical` and `combinatorial` were run with the default strategy as it is
+now, `small` before it looked for equal states, `hpo` before its pyramid walked across plateaus; `integer`
+and `mixint`, and the rows of `cma`, before its searches shared evaluations by what they gain
 (`benchmarks/results/before_and_after.txt` compares these two on one seed of each row)."""
 
 README_NOTE = """The table has areas under the curve of targets reached, and VBP: the area relative to the
