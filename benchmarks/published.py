@@ -36,11 +36,10 @@ Figures are evaluations to the optimum, or where the text says so the value at t
 median and the most over the seeds. Seed i is run on instance i. A dash: the optimum was not reached within
 the budget. A row is reached if the median, or as many seeds as its goal says, is at the goal. Figures of
 fewer than ten seeds are not final. Lines in italics are other optimizers that were run here in the same way.
-The rows of HIFF with 128 and 256 bits, MAXSAT, weighted MaxSAT, the torus, planted 3-SAT and colouring
-were run with the default strategy as it is now; those of HIFF with 64 bits, NK, step traps, Ackley, pest
-control, LABS and Ehrlich before it looked for equal states and for triples, the traps with targets of their
-own before that too; bqp50 before its pyramid walked across plateaus; bqp100 before its searches shared
-evaluations by what they gain.
+The rows of HIFF, MAXSAT, weighted MaxSAT, the torus, LABS, planted 3-SAT and colouring were run with the
+default strategy as it is now; those of NK, step traps, Ackley, pest control and Ehrlich before it looked for
+equal states and for triples, the traps with targets of their own before that too; bqp50 before its pyramid
+walked across plateaus; bqp100 before its searches shared evaluations by what they gain.
 """
 COLUMNS = ("row", "budget", "published", "goal", "seeds", "least", "median", "most", "reached")
 
