@@ -248,9 +248,8 @@ class Journal:
 
         The file stays behind for good: where it is missing somebody deleted it, perhaps during a run.
         """
-        return can_execute(
-            self._connection, "PRAGMA journal_mode = DELETE"
-        )  # only the last may leave WAL mode
+        # Only the last one may leave WAL mode.
+        return can_execute(self._connection, "PRAGMA journal_mode = DELETE")
 
     def _name_holder(self) -> str:
         """Say which process is at work, if it has said so already."""
